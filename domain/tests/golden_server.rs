@@ -13,7 +13,7 @@ use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::client::Client;
 use domain::people::event::{
     GroupChanged, GroupRemoved, HoldChanged, IdentityBound, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved,
-    PayloadRedacted, PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+    PayloadRedacted, PersonAdded, PersonAway, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use domain::people::hold::HoldScope;
 use domain::people::identity::LoginMethod;
@@ -83,6 +83,7 @@ fn events() -> Vec<ServerEvent> {
     .chain(events_of_people(credential))
     .chain(events_of_groups(credential))
     .chain(events_of_identities())
+    .chain(events_of_absences(credential))
     .collect()
 }
 
@@ -137,6 +138,17 @@ fn events_of_groups(credential: Option<Credential>) -> Vec<ServerEvent> {
         removed(credential),
         removed(None),
     ]
+}
+
+fn events_of_absences(credential: Option<Credential>) -> Vec<ServerEvent> {
+    let (person_id, address) = (PersonId(Uuid::from_u128(8)), "ada@example.com".to_owned());
+    let away = |credential| {
+        let (deputy_id, deputy) = (PersonId(Uuid::from_u128(9)), "bob@example.com".to_owned());
+        let (from, until) = (from_micros(1_795_507_200_000_000), from_micros(1_796_507_200_000_042));
+        ServerEvent::PersonAway(PersonAway { person_id, address: address.clone(), from, until, deputy_id, deputy, credential })
+    };
+    let back = |credential| ServerEvent::PersonBack(PersonNamed { person_id, address: address.clone(), credential });
+    vec![away(credential), away(None), back(credential), back(None)]
 }
 
 fn events_of_identities() -> Vec<ServerEvent> {
@@ -214,7 +226,8 @@ fn every_payload_of_the_server_is_read_and_written_back() {
             "hold.placed" | "hold.lifted" => again::<HoldChanged>(payload),
             "payload.redacted" => again::<PayloadRedacted>(payload),
             "person.added" => again::<PersonAdded>(payload),
-            "person.confirmed" | "person.removed" => again::<PersonNamed>(payload),
+            "person.away" => again::<PersonAway>(payload),
+            "person.confirmed" | "person.removed" | "person.back" => again::<PersonNamed>(payload),
             "person.changed" => again::<PersonChanged>(payload),
             "group.changed" => again::<GroupChanged>(payload),
             "group.removed" => again::<GroupRemoved>(payload),

@@ -245,6 +245,15 @@ pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, questio
     Ok(!owns(rows, &[&row.suspension.asked_by, &created_by], &address.to_lowercase())?)
 }
 
+/// Whether an open question needs more people to agree than could answer it now: some have left since it was asked.
+pub(crate) fn is_out_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<bool> {
+    let open = &row.suspension;
+    let (Some(quorum), Some(assignees), None) = (&open.quorum, &question.assignees, &open.ending) else { return Ok(false) };
+    let created_by = rows.intent_at(row.intent)?.intent.created_by;
+    let (people, _) = could_answer(rows, open, (assignees, &open.hands), &[&open.asked_by, &created_by])?;
+    Ok(quorum.can_be_met_by(&people).is_err())
+}
+
 /// The person of a link, as far as a passkey must sign the answer.
 pub(crate) fn signer_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Signer> {
     let person = rows.person_called(&recipient.to_lowercase())?.filter(|person| person.confirmed_at.is_some());

@@ -112,6 +112,7 @@ pub use self::store::Store;
 pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;
 pub use self::tree::ForWitness;
+pub use self::units::absence::Awaited;
 pub use self::units::redact::Redacted;
 pub use self::units::retain::Retained;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;

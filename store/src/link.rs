@@ -28,6 +28,7 @@ const PROOF_DOMAIN: &[u8] = b"placet.link.proof.v1";
 
 /// The view that the holder of an answer link gets.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, which a page shows")]
 pub struct LinkView {
     pub recipient: String,
     /// The message that carried the link, if that was recorded.
@@ -42,6 +43,8 @@ pub struct LinkView {
     pub is_listed: bool,
     /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular.
     pub may_answer: bool,
+    /// Whether more people must agree than could answer now.
+    pub is_out_of_reach: bool,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one; 0 if the question has ended.
     pub waiting: u32,
     /// How many messages there were about the question; counted only if the question reached no person.

@@ -3,7 +3,7 @@
 use domain::base::ids::{SessionId, SuspensionId};
 use domain::people::principal::{Principal, Role};
 use domain::people::roster::{Change, Roster};
-use domain::wire::PersonView;
+use domain::wire::{OutOfOffice, PersonView};
 use futures_util::FutureExt;
 use uuid::Uuid;
 
@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
 use crate::person::{Entered, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SessionToken};
 use crate::units;
+use crate::units::absence::Awaited;
 
 /// People who may log in, with their login links and sessions.
 pub trait Logins {
@@ -20,6 +21,19 @@ pub trait Logins {
     fn people(&self, principal: Principal) -> Unit<'_, Vec<PersonView>>;
     /// Gives a person another role, which counts at once; `NotFound` if the person is not listed.
     fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView>;
+    /// Says for which time a person is out of office, or with `None` that the person is back. A session says it of its own person alone.
+    fn set_absence(
+        &self,
+        principal: Principal,
+        person: Wanted<Named>,
+        absence: Wanted<Option<OutOfOffice>>,
+    ) -> Unit<'_, PersonView>;
+    /// For which time the person of a session is out of office.
+    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OutOfOffice>>;
+    /// The questions that wait for people who are out of office.
+    fn awaited(&self) -> Unit<'_, Vec<Awaited>>;
+    /// Moves the place of a person who is out of office to the deputy; false if it stays.
+    fn stand_in(&self, awaited: Awaited) -> Unit<'_, bool>;
     /// Removes a person from the list and from all groups, and ends the person's sessions; `NotFound` if the person is not listed.
     fn remove_person(&self, principal: Principal, person: Wanted<Named>) -> Unit<'_, PersonView>;
     /// Makes people and groups be as the configuration file says, and returns the changes; for a server that starts. Refused with the fields
@@ -50,11 +64,35 @@ impl<B: Backend> Logins for B {
     }
 
     fn people(&self, principal: Principal) -> Unit<'_, Vec<PersonView>> {
-        self.authorized("people", move |rows| units::people::list(rows, &principal))
+        let now = self.clock().now();
+        self.authorized("people", move |rows| units::people::list(rows, &principal, now))
     }
 
     fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView> {
         self.decide("change_person", move |rows, env| units::people::change(rows, env, &principal, &person, &role))
+    }
+
+    fn set_absence(
+        &self,
+        principal: Principal,
+        person: Wanted<Named>,
+        absence: Wanted<Option<OutOfOffice>>,
+    ) -> Unit<'_, PersonView> {
+        self.decide("set_absence", move |rows, env| units::absence::set(rows, env, &principal, &person, &absence))
+    }
+
+    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OutOfOffice>> {
+        let now = self.clock().now();
+        self.authorized("own_absence", move |rows| units::absence::own(rows, &principal, now))
+    }
+
+    fn awaited(&self) -> Unit<'_, Vec<Awaited>> {
+        let now = self.clock().now();
+        self.read("awaited", move |rows| units::absence::awaited(rows, now))
+    }
+
+    fn stand_in(&self, awaited: Awaited) -> Unit<'_, bool> {
+        self.write("stand_in", move |rows, env| units::absence::stand_in(rows, env, &awaited))
     }
 
     fn remove_person(&self, principal: Principal, person: Wanted<Named>) -> Unit<'_, PersonView> {

@@ -3,19 +3,36 @@
 use diesel::Queryable;
 use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::base::passkey::Octets;
+use domain::people::absence::Absence;
 use domain::people::identity::Beginning;
 use domain::people::passkey::Passkey;
 use domain::people::person::Person;
 
 use crate::rows::{Code, LoginRow, RowsError, RowsResult, SessionRow};
 use crate::schema::{logins, passkeys, people, people_groups, sessions};
-use crate::sql::{At, Key};
+use crate::sql::{At, Json, Key};
 
 /// The columns of a person.
-pub(crate) type PersonSelection =
-    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at, people::managed);
-pub(crate) const PERSON: PersonSelection =
-    (people::id, people::address, people::role, people::added_at, people::added_by, people::confirmed_at, people::managed);
+pub(crate) type PersonSelection = (
+    people::id,
+    people::address,
+    people::role,
+    people::added_at,
+    people::added_by,
+    people::confirmed_at,
+    people::managed,
+    people::absence,
+);
+pub(crate) const PERSON: PersonSelection = (
+    people::id,
+    people::address,
+    people::role,
+    people::added_at,
+    people::added_by,
+    people::confirmed_at,
+    people::managed,
+    people::absence,
+);
 
 #[derive(Queryable)]
 pub(crate) struct PersonColumns {
@@ -26,6 +43,7 @@ pub(crate) struct PersonColumns {
     added_by: String,
     confirmed_at: Option<At>,
     managed: bool,
+    absence: Option<Json<Absence>>,
 }
 
 impl PersonColumns {
@@ -38,6 +56,7 @@ impl PersonColumns {
             added_by: self.added_by,
             confirmed_at: self.confirmed_at.map(|at| at.0),
             managed: self.managed,
+            absence: self.absence.map(|absence| absence.0),
         })
     }
 }

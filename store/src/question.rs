@@ -8,7 +8,7 @@ use domain::problem::Rejection;
 use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::{Question, ResolutionReason};
 
-use crate::assigning::{counted_now, may_answer, signer_of};
+use crate::assigning::{counted_now, is_out_of_reach, may_answer, signer_of};
 use crate::host::clock_watch::ClockWatch;
 use crate::link::{LinkToken, LinkView};
 use crate::reads::{WAITING_COUNTED, hold, in_portfolios, may};
@@ -101,6 +101,7 @@ fn view<R: ReadRows>(
     let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, &recipient)).transpose()?;
     let is_listed = question.required_assurance.is_some() && is_listed(rows, &recipient)?;
     let may_answer = may_answer(rows, &row, &question, &recipient)?;
+    let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
     let suspension = row.suspension;
     Ok(Some(LinkView {
         recipient,
@@ -112,6 +113,7 @@ fn view<R: ReadRows>(
         signer,
         is_listed,
         may_answer,
+        is_out_of_reach,
         waiting,
         messages,
         now,

@@ -633,3 +633,54 @@ fn an_answer_of_the_person_who_had_the_address_before_is_found() {
     early(&mut world, ASKED_AT + 401, "person.added", person(ALICE, "operator"));
     found(&world, "decision_differs", "does not have the effect");
 }
+
+/// Alice's place goes to Dan by the server, because she is out of office.
+fn stood_in(via: &[&str]) -> World {
+    let mut world = of_alice();
+    let mut handed = handed_on();
+    handed.as_object_mut().unwrap().remove("credential");
+    (handed["out_of_office"], world.payload(Tale::Linked, RESUMED)["in_place_of"]) = (json!(true), json!(ALICE));
+    if !via.is_empty() {
+        handed["via"] = json!(via);
+    }
+    before_the_answer(&mut world, "placet", ASKED_AT + 50, DELEGATED, handed);
+    world
+}
+
+fn away(world: &mut World, at_second: u64, address: &str, deputy: &str, until: u64) {
+    let (person_id, deputy_id) = (id(0xf00), id(0xf01));
+    let payload = json!({"person_id": person_id, "address": address, "from": at(5), "until": at(until), "deputy_id": deputy_id, "deputy": deputy});
+    early(world, at_second, "person.away", payload);
+}
+
+#[test]
+fn a_deputy_takes_a_place_while_its_person_is_out_of_office() {
+    let mut world = stood_in(&[]);
+    away(&mut world, 5, ALICE, DAN, DEADLINE + 1_000);
+    verified(&world);
+    let mut world = stood_in(&["cleo"]);
+    away(&mut world, 5, ALICE, "cleo", DEADLINE + 1_000);
+    away(&mut world, 6, "cleo", DAN, DEADLINE + 1_000);
+    verified(&world);
+    // A person hands a place on, and says that the server did it.
+    let mut world = stood_in(&[]);
+    away(&mut world, 5, ALICE, DAN, DEADLINE + 1_000);
+    let place = world.place(Tale::Linked, DELEGATED);
+    world.events[place].insert("actor".to_owned(), json!(ALICE));
+    assert_eq!(judge(&world).verdict, Verdict::NotVerified);
+}
+
+#[test]
+fn a_deputy_whom_no_person_named_is_found() {
+    found(&stood_in(&[]), "change_not_allowed", "no deputy");
+    let mut world = stood_in(&[]);
+    away(&mut world, 5, ALICE, "cleo", DEADLINE + 1_000);
+    found(&world, "change_not_allowed", "no deputy");
+    let mut world = stood_in(&[]);
+    away(&mut world, 5, ALICE, DAN, 7);
+    found(&world, "change_not_allowed", "no deputy");
+    let mut world = stood_in(&[]);
+    away(&mut world, 5, ALICE, DAN, DEADLINE + 1_000);
+    early(&mut world, 6, "person.back", json!({"person_id": id(0xf00), "address": ALICE}));
+    found(&world, "change_not_allowed", "no deputy");
+}

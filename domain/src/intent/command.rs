@@ -16,7 +16,7 @@ use crate::intent::assignment::{Assign, Assigned};
 use crate::intent::body::Patch;
 use crate::intent::event::{ClientEvent, ExtensionCause};
 use crate::intent::governance::Policy;
-use crate::intent::hands::Hand;
+use crate::intent::hands::{Hand, HandStep};
 use crate::intent::record::Record;
 use crate::intent::status::Status;
 use crate::people::answerer::Answerer;
@@ -357,6 +357,7 @@ impl Command {
             Self::Suspend(_) | Self::SuspendByRecord(_) => Some(Action::Suspend),
             Self::Respond(respond) if respond.expects.is_some() || respond.takes_back => Some(Action::Decide),
             Self::Respond(_) => Some(Action::Respond),
+            Self::Hand(hand) if matches!(hand.step, HandStep::StandIn { .. }) => None,
             Self::Hand(hand) => Some(hand.step.action()),
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),

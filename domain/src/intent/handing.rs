@@ -7,7 +7,7 @@ use crate::intent::Intent;
 use crate::intent::hands::{Claimed, Delegated, Hand, HandFacts, HandStep, HandsEvent, Reassigned, Released};
 use crate::intent::refusal::{Refusal, expired, why_refused};
 use crate::people::answerer::answers_for;
-use crate::people::principal::{Principal, Role};
+use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Suspension;
 use crate::suspension::assignees::Assignees;
@@ -24,7 +24,16 @@ pub(super) fn decide(intent: &Intent, hand: &Hand, by: &Principal, now: DateTime
     Ok(match &hand.step {
         HandStep::Claim => claim(open, by)?.map(HandsEvent::Claimed),
         HandStep::Release => Some(HandsEvent::Released(release(open, by)?)),
-        HandStep::Delegate { to } => Some(HandsEvent::Delegated(delegate(open, to, &hand.facts, by)?)),
+        HandStep::Delegate { to } => {
+            let handed = delegate(open, person(by)?, to, &hand.facts)?;
+            Some(HandsEvent::Delegated(Delegated { credential: by.credential, ..handed }))
+        }
+        // No request makes this step. A verifier that reads it in a log of another actor finds it refused.
+        HandStep::StandIn { .. } if by.assurance != Assurance::Server => return Err(Rejection::server_only().into()),
+        HandStep::StandIn { from, to, via } => {
+            let handed = delegate(open, from.clone(), to, &hand.facts)?;
+            Some(HandsEvent::Delegated(Delegated { out_of_office: true, via: via.clone(), ..handed }))
+        }
         HandStep::Reassign { assignees } => reassign(open, assignees, &hand.facts, by)?.map(HandsEvent::Reassigned),
     })
 }
@@ -54,9 +63,8 @@ fn release(open: &Suspension, by: &Principal) -> Result<Released, Rejection> {
     Ok(Released { suspension_id: open.id, person: claim.person.clone(), released_by, credential })
 }
 
-/// Hands the caller's place to another person.
-fn delegate(open: &Suspension, to: &str, facts: &HandFacts, by: &Principal) -> Result<Delegated, Rejection> {
-    let from = person(by)?;
+/// Hands the place of a person to another one.
+fn delegate(open: &Suspension, from: String, to: &str, facts: &HandFacts) -> Result<Delegated, Rejection> {
     let has_answered = |address: &str| open.counted.iter().any(|counted| counted.person == address);
     if has_answered(&from) {
         return Err(Rejection::HasAnswered);
@@ -104,7 +112,8 @@ fn delegate(open: &Suspension, to: &str, facts: &HandFacts, by: &Principal) -> R
         let why = "who is in none of the groups and has none of the roles to which the question is assigned";
         return refused("assigned", why);
     }
-    Ok(Delegated { suspension_id: open.id, place, from, to: to.to_owned(), credential: by.credential })
+    let (suspension_id, to) = (open.id, to.to_owned());
+    Ok(Delegated { suspension_id, place, from, to, credential: None, out_of_office: false, via: Vec::new() })
 }
 
 /// Assigns the question to other people. An admin may name all listed people; each other person only those who may answer already. No

@@ -43,6 +43,15 @@ pub enum HandStep {
         /// The address, in small letters.
         to: String,
     },
+    /// Give the place of a person who is out of office to the deputy. Only the server itself does so.
+    StandIn {
+        /// The address of the person.
+        from: String,
+        /// The address of the deputy.
+        to: String,
+        /// The deputies before, who are out of office as well.
+        via: Vec<String>,
+    },
     /// Assign it to other people.
     Reassign {
         /// Those who may answer from then on.
@@ -124,6 +133,12 @@ pub struct Delegated {
     /// The credential of the person who handed it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
+    /// Whether the server did it, because the person is out of office.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_office: bool,
+    /// The deputies between the two, who were out of office as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
 }
 
 /// A question that is assigned to other people.
@@ -152,7 +167,7 @@ impl HandStep {
             Self::Claim => Action::Claim,
             // Whether the claim is the caller's own is decided below.
             Self::Release => Action::Release,
-            Self::Delegate { .. } => Action::Delegate,
+            Self::Delegate { .. } | Self::StandIn { .. } => Action::Delegate,
             Self::Reassign { .. } => Action::Reassign,
         }
     }
@@ -161,7 +176,7 @@ impl HandStep {
     pub fn named(&self) -> &[String] {
         match self {
             Self::Claim | Self::Release => &[],
-            Self::Delegate { to } => std::slice::from_ref(to),
+            Self::Delegate { to } | Self::StandIn { to, .. } => std::slice::from_ref(to),
             Self::Reassign { assignees } => &assignees.people,
         }
     }

@@ -24,6 +24,10 @@ pub const PERSON_ADDED: &str = "person.added";
 pub const PERSON_CHANGED: &str = "person.changed";
 /// The type of [`ServerEvent::PersonRemoved`].
 pub const PERSON_REMOVED: &str = "person.removed";
+/// The type of [`ServerEvent::PersonAway`].
+pub const PERSON_AWAY: &str = "person.away";
+/// The type of [`ServerEvent::PersonBack`].
+pub const PERSON_BACK: &str = "person.back";
 /// The type of [`ServerEvent::GroupChanged`].
 pub const GROUP_CHANGED: &str = "group.changed";
 /// The type of [`ServerEvent::GroupRemoved`].
@@ -87,6 +91,10 @@ pub enum ServerEvent {
     PersonChanged(PersonChanged),
     /// A person may log in no longer, is in no group, and the person's sessions have ended.
     PersonRemoved(PersonNamed),
+    /// A person is out of office for a time, and has a deputy.
+    PersonAway(PersonAway),
+    /// A person is not out of office, whatever was said before.
+    PersonBack(PersonNamed),
     /// A group was made, has other members from now on, or the configuration file took it over.
     GroupChanged(GroupChanged),
     /// There is no group of this name any more.
@@ -169,6 +177,28 @@ pub struct PersonChanged {
     /// The role that says what the person may do from now on.
     pub role: Role,
     /// The credential that changed it; absent for an account that works on the database itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A person who is out of office for a time, instead of what was said before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonAway {
+    /// The person's id.
+    pub person_id: PersonId,
+    /// The person's address.
+    pub address: String,
+    /// When it begins.
+    #[serde(with = "time::z")]
+    pub from: DateTime<Utc>,
+    /// When it ends.
+    #[serde(with = "time::z")]
+    pub until: DateTime<Utc>,
+    /// The person who answers meanwhile.
+    pub deputy_id: PersonId,
+    /// The address of that person.
+    pub deputy: String,
+    /// The credential of the person, or of an admin; absent for an account that works on the database itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -344,6 +374,8 @@ impl ServerEvent {
             Self::PersonConfirmed(_) => "person.confirmed",
             Self::PersonChanged(_) => PERSON_CHANGED,
             Self::PersonRemoved(_) => PERSON_REMOVED,
+            Self::PersonAway(_) => PERSON_AWAY,
+            Self::PersonBack(_) => PERSON_BACK,
             Self::GroupChanged(_) => GROUP_CHANGED,
             Self::GroupRemoved(_) => GROUP_REMOVED,
             Self::IdentityBound(_) => "identity.bound",

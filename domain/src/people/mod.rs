@@ -1,10 +1,12 @@
 //! Principals, and the permissions of each.
 
+pub mod absence;
 pub mod access;
 mod action;
 pub mod answerer;
 pub mod authority;
 pub mod client;
+pub mod deputies;
 pub mod event;
 pub mod group;
 pub mod hold;

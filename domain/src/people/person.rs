@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::base::address;
 use crate::base::field::FieldError;
 use crate::base::ids::PersonId;
+use crate::people::absence::Absence;
 use crate::people::principal::Role;
 use crate::problem::Rejection;
 
@@ -30,6 +31,8 @@ pub struct Person {
     pub confirmed_at: Option<DateTime<Utc>>,
     /// Whether the configuration file names the person, so that the role is changed only there.
     pub managed: bool,
+    /// When the person is out of office, and who answers meanwhile; absent if the person has not said so.
+    pub absence: Option<Absence>,
 }
 
 /// Reads the address of a person.

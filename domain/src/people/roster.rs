@@ -206,6 +206,7 @@ mod tests {
             added_by: "root".to_owned(),
             confirmed_at: None,
             managed,
+            absence: None,
         }
     }
 

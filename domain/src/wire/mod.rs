@@ -48,7 +48,9 @@ pub use self::holds::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
-pub use self::people::{AddPersonRequest, ChangePersonRequest, GroupList, GroupView, PersonList, PersonView, SetGroupRequest};
+pub use self::people::{
+    AddPersonRequest, ChangePersonRequest, GroupList, GroupView, OutOfOffice, PersonList, PersonView, SetGroupRequest,
+};
 pub use self::plans::{
     CheckpointRequest, CheckpointView, ConditionRequest, ConditionView, CreatePlanRequest, DecideCheckpointRequest, OTHERWISE,
     PlanProgress, PlanView, SuspendedTask, UpdatePlanRequest,

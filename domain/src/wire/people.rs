@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::PersonId;
+use crate::people::absence::Absence;
 use crate::people::group::Group;
 use crate::people::person::Person;
 use crate::people::principal::Role;
@@ -51,13 +52,41 @@ pub struct PersonView {
     pub confirmed_at: Option<DateTime<Utc>>,
     /// Whether the server's configuration file names the person. The person is then changed and removed only there.
     pub managed: bool,
+    /// When the person is out of office, and who answers meanwhile; null if the person has not said so, and once that time is over.
+    pub out_of_office: Option<OutOfOffice>,
+}
+
+/// The time for which a person is out of office. Unknown fields are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutOfOffice {
+    /// When it begins.
+    #[serde(with = "crate::base::time::z")]
+    #[schema(examples("2026-12-20T08:00:00Z"))]
+    pub from: DateTime<Utc>,
+    /// When it ends: after `from`, at most 366 days later, and in the future.
+    #[serde(with = "crate::base::time::z")]
+    #[schema(examples("2027-01-04T08:00:00Z"))]
+    pub until: DateTime<Utc>,
+    /// The address of the listed person who answers meanwhile; empty in an answer of the server if that person is no longer listed.
+    #[schema(max_length = 254, examples("bob@example.com"))]
+    pub deputy: String,
+}
+
+impl OutOfOffice {
+    /// The absence of a person, until it is over.
+    pub fn of(person: &Person, people: &[Person], now: DateTime<Utc>) -> Option<Self> {
+        let Absence { from, until, deputy } = person.absence.filter(|absence| now < absence.until)?;
+        let deputy = people.iter().find(|person| person.id == deputy).map(|person| person.address.clone());
+        Some(Self { from, until, deputy: deputy.unwrap_or_default() })
+    }
 }
 
 impl PersonView {
-    /// A person with the names of the groups that the person is in.
-    pub fn of(person: Person, groups: Vec<String>) -> Self {
-        let Person { id, address, role, added_at, added_by, confirmed_at, managed } = person;
-        Self { id, address, role, groups, added_at, added_by, confirmed_at, managed }
+    /// A person with the names of the groups that the person is in, and the time for which the person is out of office.
+    pub fn of(person: Person, groups: Vec<String>, out_of_office: Option<OutOfOffice>) -> Self {
+        let Person { id, address, role, added_at, added_by, confirmed_at, managed, absence: _ } = person;
+        Self { id, address, role, groups, added_at, added_by, confirmed_at, managed, out_of_office }
     }
 }
 

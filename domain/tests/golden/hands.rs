@@ -20,7 +20,15 @@ pub(super) fn events() -> Vec<Event> {
     };
     let delegated = |credential| {
         let (place, from, to) = (ada.clone(), bob.clone(), cleo.clone());
-        hands(HandsEvent::Delegated(Delegated { suspension_id, place, from, to, credential }))
+        hands(HandsEvent::Delegated(Delegated {
+            suspension_id,
+            place,
+            from,
+            to,
+            credential,
+            out_of_office: false,
+            via: Vec::new(),
+        }))
     };
     let assignees = Assignees { people: vec![cleo.clone()], groups: vec!["finance".into()], ..Assignees::default() };
     let reassigned = |before: Option<Assignees>, credential| {
@@ -50,4 +58,15 @@ pub(super) fn events() -> Vec<Event> {
         Event::AnswerCounted(Box::new(counted)),
         Event::Resumed(answer),
     ]
+}
+
+/// Places that went to the deputies of people who are out of office.
+pub(super) fn deputies() -> Vec<Event> {
+    let stood_in = |via: &[&str]| {
+        let (place, from, to) = ("ada@example.com".to_owned(), "ada@example.com".to_owned(), "cleo@example.com".to_owned());
+        let via = via.iter().map(|address| (*address).to_owned()).collect();
+        let delegated = Delegated { suspension_id: asked_id(), place, from, to, credential: None, out_of_office: true, via };
+        Event::Hands(Box::new(HandsEvent::Delegated(delegated)))
+    };
+    vec![stood_in(&[]), stood_in(&["bob@example.com"])]
 }

@@ -570,6 +570,7 @@ fn kinds() -> Vec<Event> {
             demands::events(),
             hands::events(),
             forms::proposals(),
+            hands::deputies(),
         ])
         .flatten()
         .collect()

@@ -6,19 +6,20 @@ use domain::base::field::FieldError;
 use domain::base::ids::PersonId;
 use domain::people::person::{check_role, read_address};
 use domain::problem::Rejection;
-use domain::wire::{AddPersonRequest, ChangePersonRequest, PersonList, PersonView};
+use domain::wire::{AddPersonRequest, ChangePersonRequest, OutOfOffice, PersonList, PersonView};
 use store::{Named, NewPerson};
 
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::Json;
 use crate::edge::problem::{Problem, Surface};
-use crate::edge::route::{Routes, delete, get, patch, post};
+use crate::edge::route::{Routes, delete, get, patch, post, put};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/people", [get(Work::List, list), post(Work::Write, add)]);
     routes.keyed(Surface::Ours, "/people/{person_id}", [patch(Work::Write, change), delete(Work::Write, remove)]);
+    routes.keyed(Surface::Ours, "/people/{person_id}/out_of_office", [put(Work::Write, leave), delete(Work::Write, come_back)]);
 }
 
 fn invalid(errors: Vec<FieldError>) -> Rejection {
@@ -72,4 +73,23 @@ pub(super) async fn change(request: HttpRequest, shared: Data<Shared>) -> Result
 pub(super) async fn remove(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     Ok(HttpResponse::Ok().json(shared.store.remove_person(caller.principal, named(&request)).await?))
+}
+
+/// Says for which time a person is out of office, instead of what was said before. Meanwhile the deputy answers the questions that were
+/// assigned to the person by name, those that wait already, too.
+#[utoipa::path(put, path = "/api/v1/people/{person_id}/out_of_office", tag = "people", params(("person_id" = String, Path)),
+    request_body = OutOfOffice,
+    responses((status = 200, body = PersonView), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn leave(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let absence = Json::of(&request)?.into().map(Some).map_err(invalid);
+    Ok(HttpResponse::Ok().json(shared.store.set_absence(caller.principal, named(&request), absence).await?))
+}
+
+/// Says that a person is back in office. Questions that have moved to a deputy stay there.
+#[utoipa::path(delete, path = "/api/v1/people/{person_id}/out_of_office", tag = "people", params(("person_id" = String, Path)),
+    responses((status = 200, body = PersonView), (status = 403), (status = 404)))]
+pub(super) async fn come_back(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    Ok(HttpResponse::Ok().json(shared.store.set_absence(caller.principal, named(&request), Ok(None)).await?))
 }

@@ -1,14 +1,16 @@
-//! `placet people add | list | change | remove | passkeys | reset-passkeys`: who may log in, and by which passkeys people answer; works
-//! beside a running server.
+//! `placet people add | list | change | remove | away | back | passkeys | reset-passkeys`: who may log in, who is out of office, and by
+//! which passkeys people answer; works beside a running server.
 
 use anyhow::Context;
+use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, PersonId};
+use domain::base::time::{parse, rfc3339};
 use domain::people::person::{check_role, read_address};
 use domain::people::principal::Role;
 use domain::problem::Rejection;
-use domain::wire::PersonView;
+use domain::wire::{OutOfOffice, PersonView};
 use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::{Named, NewPerson, StoreError};
@@ -30,6 +32,10 @@ pub(super) enum PeopleCommand {
     Change(ChangeArgs),
     /// Remove a person from the list and from all groups; the person's sessions end at once.
     Remove(RemoveArgs),
+    /// Say for which time a person is out of office, and who answers meanwhile.
+    Away(AwayArgs),
+    /// Say that a person is back in office; questions that have moved to a deputy stay there.
+    Back(RemoveArgs),
     /// Print the passkeys of all people, for a verifier without this server: placet verify --passkeys FILE.
     Passkeys(PasskeysArgs),
     /// Remove all passkeys of a person, who can then add a first one again.
@@ -76,6 +82,23 @@ pub(super) struct RemoveArgs {
 }
 
 #[derive(Args)]
+pub(super) struct AwayArgs {
+    /// The e-mail address of the person.
+    address: String,
+    /// When the absence begins, in RFC 3339: 2026-12-20T08:00:00Z; now if this is left out.
+    #[arg(long, value_parser = read_time)]
+    from: Option<DateTime<Utc>>,
+    /// When it ends, at most 366 days later.
+    #[arg(long, value_parser = read_time)]
+    until: DateTime<Utc>,
+    /// The e-mail address of the listed person who answers meanwhile.
+    #[arg(long)]
+    deputy: String,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
 pub(super) struct PasskeysArgs {
     #[command(flatten)]
     database: DatabaseArgs,
@@ -87,6 +110,8 @@ pub(super) async fn run(command: PeopleCommand) -> anyhow::Result<()> {
         PeopleCommand::List(args) => list(args).await,
         PeopleCommand::Change(args) => change(args).await,
         PeopleCommand::Remove(args) => remove(args).await,
+        PeopleCommand::Away(args) => away(args).await,
+        PeopleCommand::Back(args) => back(args).await,
         PeopleCommand::Passkeys(args) => passkeys(args).await,
         PeopleCommand::ResetPasskeys(args) => reset_passkeys(args).await,
     }
@@ -125,9 +150,13 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
 fn line(person: &PersonView) -> String {
     let state = person.confirmed_at.map_or_else(|| "not confirmed".to_owned(), |at| format!("confirmed {}", at.date_naive()));
     let groups = if person.groups.is_empty() { String::new() } else { format!("  groups {}", person.groups.join(", ")) };
+    let away = person.out_of_office.as_ref().map_or_else(String::new, |away| {
+        let deputy = if away.deputy.is_empty() { "no deputy" } else { &away.deputy };
+        format!("  out of office {} to {}: {deputy}", away.from.date_naive(), away.until.date_naive())
+    });
     let managed = if person.managed { MANAGED } else { "" };
     format!(
-        "{}  {:<8}  added {} by {}  {state}{groups}{managed}",
+        "{}  {:<8}  added {} by {}  {state}{groups}{away}{managed}",
         person.address,
         person.role.as_str(),
         person.added_at.date_naive(),
@@ -152,6 +181,36 @@ async fn remove(args: RemoveArgs) -> anyhow::Result<()> {
         Ok(person) => Ok(say(format!("Removed {}; the person's sessions have ended.", person.address))?),
         Err(StoreError::Rejected(Rejection::NotFound)) => Err(not_listed(&address)),
         Err(error) => Err(error).with_context(|| format!("failed to remove {address}")),
+    }
+}
+
+/// Reads a time.
+fn read_time(text: &str) -> Result<DateTime<Utc>, &'static str> {
+    parse(text).ok_or("expected a time as in 2026-12-20T08:00:00Z")
+}
+
+async fn away(args: AwayArgs) -> anyhow::Result<()> {
+    let address = read_address(&args.address).map_err(told)?;
+    let from = args.from.unwrap_or_else(|| SystemClock.now());
+    let absence = OutOfOffice { from, until: args.until, deputy: args.deputy };
+    let person = set_absence(&args.database, &address, Some(absence)).await?;
+    let Some(OutOfOffice { from, until, deputy }) = person.out_of_office else { return Ok(()) };
+    Ok(say(format!("{address} is out of office from {} until {}; {deputy} answers meanwhile.", rfc3339(from), rfc3339(until)))?)
+}
+
+async fn back(args: RemoveArgs) -> anyhow::Result<()> {
+    let address = read_address(&args.address).map_err(told)?;
+    set_absence(&args.database, &address, None).await?;
+    Ok(say(format!("{address} is back in office."))?)
+}
+
+async fn set_absence(database: &DatabaseArgs, address: &str, absence: Option<OutOfOffice>) -> anyhow::Result<PersonView> {
+    let store = open_existing(database).await?;
+    match store.set_absence(account::principal(), Ok(Named::Address(address.to_owned())), Ok(absence)).await {
+        Ok(person) => Ok(person),
+        Err(StoreError::Rejected(Rejection::NotFound)) => Err(not_listed(address)),
+        Err(StoreError::Rejected(rejection)) => Err(told(rejection)),
+        Err(error) => Err(error).with_context(|| format!("failed to set the absence of {address}")),
     }
 }
 

@@ -407,6 +407,7 @@ fn open_page(
         reading,
         assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
         may_answer: link.may_answer,
+        is_out_of_reach: link.is_out_of_reach,
         quorum: quorum(link),
         hands: hands(link, form.typed_hands()),
         passkey: passkey(request, pages, link),

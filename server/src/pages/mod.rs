@@ -1,5 +1,6 @@
 //! The pages for people: the answer page behind a link, the first page about this server, and in development the mails.
 
+mod absence;
 mod answer;
 mod arrivals;
 mod audit;
@@ -310,6 +311,10 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource(
             "/passkeys",
             [(M::GET, web::to(passkeys::show)), (M::HEAD, web::to(passkeys::show)), (M::POST, web::to(passkeys::add))],
+        ))
+        .service(resource(
+            absence::OUT_OF_OFFICE,
+            [(M::GET, web::to(absence::show)), (M::HEAD, web::to(absence::show)), (M::POST, web::to(absence::change))],
         ))
         .service(resource("/passkeys/challenge", [(M::POST, web::to(passkeys::challenge))]))
         .service(resource("/passkeys/remove", [(M::POST, web::to(passkeys::remove))]))

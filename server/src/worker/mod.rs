@@ -1,6 +1,7 @@
 //! The loops that run beside requests: deadlines, deliveries, subscriptions, streams, upkeep. Each finds its work in the store; a
 //! wake-up is only a hint.
 
+pub mod absences;
 mod circuit;
 pub mod deadlines;
 pub mod deliveries;

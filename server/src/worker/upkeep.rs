@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use store::{QUESTIONS_PER_LOOK, Store, StoreError};
 use tokio_cron_scheduler::{Job, JobScheduler};
 
+use super::absences::Absences;
 use crate::observe::metrics::Metrics;
 
 /// When old records are deleted: every hour, off the full hour.
@@ -16,6 +17,8 @@ const FORGET_SCHEDULE: &str = "0 17 * * * *";
 const SWEEP_SCHEDULE: &str = "45 */10 * * * *";
 /// When content that is kept no longer is erased: every ten minutes, a bounded part at a time.
 const RETAIN_SCHEDULE: &str = "15 5-55/10 * * * *";
+/// When questions are moved to the deputies of people who are out of office: every five seconds.
+const ABSENCES_SCHEDULE: &str = "*/5 * * * * *";
 /// The transactions of one of these turns.
 const RETAIN_UNITS_MAX: u32 = 500;
 /// The pages of open questions that one sweep examines; the next sweep goes on from there.
@@ -58,6 +61,15 @@ pub(crate) async fn start(
         })?;
         scheduler.add(retain).await?;
     }
+    let absences = Arc::new(Absences::new(store.clone()));
+    let absences = Job::new_async(ABSENCES_SCHEDULE, move |_, _| {
+        let absences = absences.clone();
+        Box::pin(async move {
+            // Failures are logged, and the next turn goes on.
+            absences.turn().await;
+        })
+    })?;
+    scheduler.add(absences).await?;
     let sweep = Arc::new(Sweep::new(store, metrics));
     let sweep = Job::new_async(SWEEP_SCHEDULE, move |_, _| {
         let sweep = sweep.clone();

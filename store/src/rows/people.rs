@@ -70,6 +70,8 @@ pub(crate) trait WritePeople {
 pub(crate) trait ReadPeople {
     /// All people, in the order in which they were added.
     fn people(&mut self) -> RowsResult<Vec<Person>>;
+    /// Those of them who are out of office at some time, in the same order.
+    fn people_away(&mut self) -> RowsResult<Vec<Person>>;
     fn people_count(&mut self) -> RowsResult<u32>;
     fn person(&mut self, id: PersonId) -> RowsResult<Option<Person>>;
     fn person_called(&mut self, address: &str) -> RowsResult<Option<Person>>;

@@ -2,7 +2,7 @@
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
-    use crate::sql::{Id, Moment};
+    use crate::sql::{Document, Id, Moment};
 
     people (rid) {
         rid -> BigInt,
@@ -14,6 +14,7 @@ diesel::table! {
         confirmed_at -> Nullable<Moment>,
         removed_at -> Nullable<Moment>,
         managed -> Bool,
+        absence -> Nullable<Document>,
     }
 }
 

@@ -24,12 +24,16 @@ use crate::rows::{Decided, RowsError, RowsResult};
 
 /// Loads the question and the person who makes the change.
 pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, hand: &Hand) -> RowsResult<()> {
+    load_for(rows, loaded, hand, answers_for(&request.principal, None))
+}
+
+/// Loads the question and the person whose place the change is about.
+pub(super) fn load_for<R: Rows>(rows: &mut R, loaded: &mut Loaded, hand: &Hand, address: Option<String>) -> RowsResult<()> {
     let Some(open) = loaded.intent.opened(hand.suspension_id) else { return Ok(()) };
     let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
     let keeps_owner = open.quorum.is_some() || question.separation.is_some();
     let (hands, assignees) = (open.hands.clone(), question.assignees);
     let mut answering = Answering { assignees, keeps_owner, hands, ..Answering::default() };
-    let address = answers_for(&request.principal, None);
     let named = hand.step.named().iter().cloned();
     let people = named.chain(open.hands.holders()).chain(address.clone()).collect();
     let groups = answering.assignees.as_ref().map(|assignees| assignees.groups.clone()).unwrap_or_default();
@@ -74,7 +78,9 @@ pub(super) fn completed<R: Rows>(rows: &mut R, loaded: &Loaded, hand: &Hand) -> 
     if let Some(open) = loaded.intent.opened(hand.suspension_id) {
         match &hand.step {
             HandStep::Claim | HandStep::Release => {}
-            HandStep::Delegate { to } => facts.is_own = owns(rows.reads(), &askers(loaded, open), to)?,
+            HandStep::Delegate { to } | HandStep::StandIn { to, .. } => {
+                facts.is_own = owns(rows.reads(), &askers(loaded, open), to)?;
+            }
             HandStep::Reassign { assignees } => {
                 let mut after = hands.clone();
                 after.handed.clear();

@@ -86,6 +86,11 @@ impl Answering {
         }
     }
 
+    /// Whether the person is kept from answering as the owner of the key that asked.
+    pub(super) fn is_behind_the_asker(&self) -> bool {
+        self.ownership == Ownership::Own
+    }
+
     /// The person in whose place the answerer answers; `None` for an own place.
     pub(super) fn in_place_of(&self) -> Option<String> {
         let own = self.answerer.as_ref()?;

@@ -1,6 +1,7 @@
 //! The transaction bodies, written once: load, authorize, decide, append, queue. Each unit has a file of its own; code that
 //! several units share has one, too.
 
+pub(crate) mod absence;
 mod act;
 mod allowance;
 mod announcements;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use chrono::{DateTime, Utc};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::{PersonAdded, PersonChanged, PersonNamed, ServerEvent};
 use domain::people::person::{PEOPLE_MAX, Person};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
-use domain::wire::PersonView;
+use domain::wire::{OutOfOffice, PersonView};
 
 use super::{passkeys, server_log};
 use crate::error::Wanted;
@@ -39,9 +40,9 @@ pub(crate) fn add<R: Rows>(
         return Ok(Err(Rejection::invalid("address", "count", message)));
     }
     let (added_at, added_by) = (env.clock.now(), principal.name.clone());
-    let person = Person { id, address, role, added_at, added_by, confirmed_at: None, managed: false };
+    let person = Person { id, address, role, added_at, added_by, confirmed_at: None, managed: false, absence: None };
     enter(rows, env, principal, &person)?;
-    Ok(Ok(PersonView::of(person, Vec::new())))
+    Ok(Ok(PersonView::of(person, Vec::new(), None)))
 }
 
 /// Lists a person, whose address is not listed.
@@ -59,7 +60,7 @@ fn is_listed(person: &Person, with_this_role: bool) -> Rejection {
 }
 
 /// Finds the person that a caller names.
-fn find<R: ReadRows>(rows: &mut R, named: &Named) -> RowsResult<Option<Person>> {
+pub(super) fn find<R: ReadRows>(rows: &mut R, named: &Named) -> RowsResult<Option<Person>> {
     match named {
         Named::Id(id) => rows.person(*id),
         Named::Address(address) => rows.person_called(address),
@@ -95,7 +96,14 @@ pub(crate) fn change<R: Rows>(
         update(rows, env, principal, &person)?;
     }
     let groups = rows.reads().groups_of(person.id)?;
-    Ok(Ok(PersonView::of(person, groups)))
+    let away = absent(rows, env, &person)?;
+    Ok(Ok(PersonView::of(person, groups, away)))
+}
+
+/// The time for which a person is out of office.
+fn absent<R: Rows>(rows: &mut R, env: &Env<'_>, person: &Person) -> RowsResult<Option<OutOfOffice>> {
+    let people = if person.absence.is_some() { rows.reads().people()? } else { Vec::new() };
+    Ok(OutOfOffice::of(person, &people, env.clock.now()))
 }
 
 /// Changes a person, who is given as the person is from now on.
@@ -125,8 +133,9 @@ pub(crate) fn remove<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal
         return Ok(Err(Rejection::managed_group(&group)));
     }
     let groups = rows.reads().groups_of(person.id)?;
+    let away = absent(rows, env, &person)?;
     end(rows, env, principal, &person)?;
-    Ok(Ok(PersonView::of(person, groups)))
+    Ok(Ok(PersonView::of(person, groups, away)))
 }
 
 /// Removes a person who is listed.
@@ -141,7 +150,7 @@ pub(super) fn end<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, p
 }
 
 /// Lists the people, in the order in which they were added.
-pub(crate) fn list<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<Vec<PersonView>> {
+pub(crate) fn list<R: ReadRows>(rows: &mut R, principal: &Principal, now: DateTime<Utc>) -> Decided<Vec<PersonView>> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
     }
@@ -152,11 +161,13 @@ pub(crate) fn list<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<
             names.entry(address).or_default().push(group.name.clone());
         }
     }
-    let people = rows.people()?.into_iter();
+    let people = rows.people()?;
+    let away: Vec<_> = people.iter().map(|person| OutOfOffice::of(person, &people, now)).collect();
+    let people = people.into_iter().zip(away);
     Ok(Ok(people
-        .map(|person| {
+        .map(|(person, away)| {
             let groups = names.remove(&person.address).unwrap_or_default();
-            PersonView::of(person, groups)
+            PersonView::of(person, groups, away)
         })
         .collect()))
 }

@@ -48,7 +48,12 @@ fn make<R: Rows>(rows: &mut R, env: &Env<'_>, change: &Change, ids: &mut HashMap
             let id = PersonId(env.entropy.uuid(added_at));
             ids.insert(address.clone(), id);
             let (address, role) = (address.clone(), *role);
-            people::enter(rows, env, &actor, &Person { id, address, role, added_at, added_by, confirmed_at: None, managed: true })
+            people::enter(
+                rows,
+                env,
+                &actor,
+                &Person { id, address, role, added_at, added_by, confirmed_at: None, managed: true, absence: None },
+            )
         }
         Change::SetGroup(group) => {
             let members = group.members.iter().map(|address| ids.get(address).copied()).collect::<Option<Vec<_>>>();

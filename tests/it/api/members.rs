@@ -594,7 +594,9 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
         "ConsumeReceiptRequest" | "RevokeReceiptRequest" => receipts::sent(app, member.schema, intent, body).await,
         "PlaceHoldRequest" => receipts::held(app, body).await,
         "RedactRequest" => receipts::erased(app, intent, body).await,
-        "AddPersonRequest" | "ChangePersonRequest" | "SetGroupRequest" => people::sent(app, member.schema, &name, body).await,
+        "AddPersonRequest" | "ChangePersonRequest" | "OutOfOffice" | "SetGroupRequest" => {
+            people::sent(app, member.schema, &name, body).await
+        }
         schema => sent(app, schema, intent, &open, body).await,
     };
     let status = reply.status;

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 150] = [
+const ROUTES: [&str; 152] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -111,6 +111,8 @@ const ROUTES: [&str; 150] = [
     "post /api/v1/people",
     "delete /api/v1/people/{person_id}",
     "patch /api/v1/people/{person_id}",
+    "delete /api/v1/people/{person_id}/out_of_office",
+    "put /api/v1/people/{person_id}/out_of_office",
     "post /api/v1/plans",
     "get /api/v1/plans/{plan_id}",
     "patch /api/v1/plans/{plan_id}",

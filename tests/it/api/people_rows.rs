@@ -21,6 +21,11 @@ pub(super) fn rows() -> Vec<Row> {
         admins("GET /api/v1/people"),
         admins("PATCH /api/v1/people/{person_id}").invalid(json!({"role": "agent"}), "role"),
         admins("DELETE /api/v1/people/{person_id}"),
+        admins("PUT /api/v1/people/{person_id}/out_of_office").invalid(
+            json!({"from": "2026-12-20T08:00:00Z", "until": "2026-12-20T08:00:00Z", "deputy": "ada@example.com"}),
+            "until",
+        ),
+        admins("DELETE /api/v1/people/{person_id}/out_of_office"),
         admins("GET /api/v1/groups"),
         admins("PUT /api/v1/groups/{group}").invalid(json!({"members": []}), "members"),
         admins("DELETE /api/v1/groups/{group}"),

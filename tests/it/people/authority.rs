@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 77] = [
+const ASKED_FOR: [&str; 79] = [
     "execute",
     "create",
     "intent",
@@ -77,6 +77,8 @@ const ASKED_FOR: [&str; 77] = [
     "add_person",
     "people",
     "change_person",
+    "set_absence",
+    "own_absence",
     "remove_person",
     "set_group",
     "remove_group",
@@ -99,7 +101,7 @@ const ASKED_FOR: [&str; 77] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 53] = [
+const OWN: [&str; 55] = [
     "keep_unsent",
     "forget_unsent",
     "scrub",
@@ -149,6 +151,8 @@ const OWN: [&str; 53] = [
     "forget_expired",
     "retain",
     "sweep_timers",
+    "awaited",
+    "stand_in",
     "probe",
     "hub",
     "close",
@@ -298,6 +302,8 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("add_person", cell(store.add_person(me(), wrong())).await);
     push("people", cell(store.people(me())).await);
     push("change_person", cell(store.change_person(me(), wrong(), wrong())).await);
+    push("set_absence", cell(store.set_absence(me(), wrong(), wrong())).await);
+    push("own_absence", cell(store.own_absence(me())).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
     push("set_group", cell(store.set_group(me(), wrong())).await);
     push("remove_group", cell(store.remove_group(me(), wrong())).await);
@@ -448,6 +454,8 @@ export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
 add_person             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 people                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 change_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+set_absence            | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+own_absence            | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 remove_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 set_group              | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 remove_group           | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403

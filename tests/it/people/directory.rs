@@ -97,7 +97,7 @@ on_each_store! {
         assert_eq!(listed[0], json!({
             "id": ada["id"], "address": ADA, "role": "operator", "groups": ["board", "finance"],
             "added_at": "2026-11-24T08:00:00.000000Z", "added_by": "test-admin", "confirmed_at": null,
-            "managed": false,
+            "managed": false, "out_of_office": null,
         }));
         assert_eq!((&listed[1]["address"], &listed[1]["groups"], listed.as_array().unwrap().len()), (&json!(BOB), &json!(["finance"]), 2));
         assert_eq!(groups(app).await, json!([{"name": "board", "members": [ADA], "managed": false}, made]));

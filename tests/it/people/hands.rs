@@ -13,8 +13,8 @@ use super::assignees::{ADA, BOB, EVE, directory, key_of, list, mails, remove, se
 use super::logins;
 use super::quorums::{asked, counted, keys, tally, two};
 
-const DAN: &str = "dan@example.com";
-const CLEO: &str = "cleo@example.com";
+pub(super) const DAN: &str = "dan@example.com";
+pub(super) const CLEO: &str = "cleo@example.com";
 
 /// Changes the hands in which a question is.
 async fn hand(api: &Api, question: &str, step: &str, body: Value) -> Reply {
@@ -30,12 +30,12 @@ async fn reassign(api: &Api, question: &str, assignees: Value) -> Reply {
 }
 
 /// The rule that the first member of a refused request breaks.
-fn rule(reply: &Reply) -> (u16, &str, &str) {
+pub(super) fn rule(reply: &Reply) -> (u16, &str, &str) {
     let (status, _, field, rule) = reply.field_problem();
     (status, field, rule)
 }
 
-async fn event(app: &TestApp, intent: domain::base::ids::IntentId, kind: &str) -> Value {
+pub(super) async fn event(app: &TestApp, intent: domain::base::ids::IntentId, kind: &str) -> Value {
     let events = app.api(Role::Auditor).events(intent).await;
     events.into_iter().rfind(|event| event["event_type"] == kind).unwrap_or_else(|| panic!("no {kind}"))["payload"].clone()
 }

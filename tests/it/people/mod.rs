@@ -1,5 +1,6 @@
 //! The permissions of callers, by their keys, the people who are listed, and the data that stays secret.
 
+mod absences;
 mod access;
 pub(crate) mod assignees;
 mod assignments;

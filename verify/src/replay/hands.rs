@@ -5,7 +5,7 @@ use domain::base::time::rfc3339;
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
-use domain::intent::hands::{Hand, HandFacts, HandStep, HandsEvent};
+use domain::intent::hands::{Delegated, Hand, HandFacts, HandStep, HandsEvent};
 use domain::people::answerer::{Answerer, answers_for};
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
@@ -24,6 +24,7 @@ impl Course<'_> {
     /// A person claims an open question, hands the own place on, or assigns the question to others, before the deadline.
     pub(super) fn hands(&self, event: &Happened, logged: &HandsEvent) -> Judged {
         let Some(open) = self.intent.opened(logged.suspension_id()) else { return self.not_open(logged.suspension_id()) };
+        let stands_in = matches!(logged, HandsEvent::Delegated(delegated) if delegated.out_of_office);
         let subject = match logged {
             HandsEvent::Claimed(claimed) => &claimed.person,
             HandsEvent::Released(released) => &released.released_by,
@@ -34,6 +35,9 @@ impl Course<'_> {
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
         self.was_sent_to(open, event, credential)?;
         let mut doubts = self.judge_hands(event, logged, open, &who.principal)?;
+        if let (true, HandsEvent::Delegated(delegated)) = (stands_in, logged) {
+            doubts.extend(self.was_away(event, delegated)?);
+        }
         if !event.is_exact && open.is_expired(event.at) {
             doubts.insert(Doubt::Clock);
         }
@@ -46,6 +50,10 @@ impl Course<'_> {
         let step = match logged {
             HandsEvent::Claimed(_) => HandStep::Claim,
             HandsEvent::Released(_) => HandStep::Release,
+            HandsEvent::Delegated(delegated) if delegated.out_of_office => {
+                let Delegated { from, to, via, .. } = delegated.clone();
+                HandStep::StandIn { from, to, via }
+            }
             HandsEvent::Delegated(delegated) => HandStep::Delegate { to: delegated.to.clone() },
             HandsEvent::Reassigned(reassigned) => HandStep::Reassign { assignees: reassigned.assignees.clone() },
         };
@@ -55,7 +63,7 @@ impl Course<'_> {
             notify_to: logged.told().to_vec(),
             ..HandFacts::default()
         };
-        if let HandStep::Delegate { to } = &step {
+        if let HandStep::Delegate { to } | HandStep::StandIn { to, .. } = &step {
             match self.keys.own([&self.intent.created_by, &open.asked_by], to, event) {
                 Owned::Yes => facts.is_own = true,
                 Owned::Unsure => {
@@ -78,6 +86,25 @@ impl Course<'_> {
             doubts.insert(Doubt::People);
         }
         Ok(doubts)
+    }
+
+    /// The server gives a place to a deputy only while its person, and each deputy in between, is out of office.
+    fn was_away(&self, event: &Happened, delegated: &Delegated) -> Judged {
+        let Delegated { from, to, via, .. } = delegated;
+        let chain: Vec<&str> = [from].into_iter().chain(via).chain([to]).map(String::as_str).collect();
+        for hop in chain.windows(2) {
+            let [away, deputy] = hop else { continue };
+            match self.people.was_away(away, deputy, event) {
+                Some(true) => {}
+                None => return Ok(Doubts::from([Doubt::People])),
+                Some(false) => {
+                    let (away, deputy) = (quoted(away, SHOWN_MAX), quoted(deputy, SHOWN_MAX));
+                    let text = format!("The place of {away} was given to {deputy}, who was no deputy of {away} then.");
+                    return Err(Fault::new(Code::ChangeNotAllowed, text));
+                }
+            }
+        }
+        Ok(Doubts::new())
     }
 
     fn judge_change(&self, event: &Happened, logged: &HandsEvent, open: &Suspension, by: &Principal, hand: Hand) -> Judged {
@@ -104,7 +131,11 @@ impl Course<'_> {
         by: &Principal,
         event: &Happened,
     ) -> (Vec<State>, bool) {
-        let (holders, address) = (open.hands.holders(), answers_for(by, None));
+        let address = match step {
+            HandStep::StandIn { from, .. } => Some(from.clone()),
+            HandStep::Claim | HandStep::Release | HandStep::Delegate { .. } | HandStep::Reassign { .. } => answers_for(by, None),
+        };
+        let holders = open.hands.holders();
         let groups: Vec<&str> = facts.assignees.iter().flat_map(|assignees| &assignees.groups).map(String::as_str).collect();
         let addresses: Vec<&str> = holders.iter().chain(step.named()).chain(&address).map(String::as_str).collect();
         let state = |mut people: Vec<Option<Answerer>>| {
@@ -124,7 +155,10 @@ impl Course<'_> {
     pub(super) fn is_too_large(&self, change: &HandsEvent) -> bool {
         let names = match change {
             HandsEvent::Claimed(claimed) => claimed.person.len(),
-            HandsEvent::Delegated(delegated) => delegated.place.len().max(delegated.from.len()).max(delegated.to.len()),
+            HandsEvent::Delegated(delegated) => {
+                let via = delegated.via.iter().map(String::len).sum::<usize>();
+                delegated.place.len().max(delegated.from.len()).max(delegated.to.len()).max(via)
+            }
             HandsEvent::Released(_) | HandsEvent::Reassigned(_) => 0,
         };
         let handed = self.intent.opened(change.suspension_id()).map_or(0, |open| open.hands.handed.len());

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::people::answerer::Answerer;
 use domain::people::event::{
-    GROUP_CHANGED, GROUP_REMOVED, GroupChanged, GroupRemoved, PERSON_ADDED, PERSON_CHANGED, PERSON_REMOVED, PersonAdded,
-    PersonChanged, PersonNamed,
+    GROUP_CHANGED, GROUP_REMOVED, GroupChanged, GroupRemoved, PERSON_ADDED, PERSON_AWAY, PERSON_BACK, PERSON_CHANGED,
+    PERSON_REMOVED, PersonAdded, PersonAway, PersonChanged, PersonNamed,
 };
 use domain::people::principal::Role;
 use serde::de::DeserializeOwned;
@@ -58,6 +58,15 @@ struct Members {
     between: Between,
 }
 
+/// A time for which a person was out of office, as far as nothing else was said.
+#[derive(Debug)]
+struct Away {
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+    deputy: String,
+    between: Between,
+}
+
 /// The people and groups of the server's log.
 #[derive(Debug, Default)]
 pub(super) struct People {
@@ -65,6 +74,8 @@ pub(super) struct People {
     changes: Vec<Moment>,
     listed: HashMap<String, Vec<Listing>>,
     groups: HashMap<String, Vec<Members>>,
+    /// The absences of people, by their addresses.
+    away: HashMap<String, Vec<Away>>,
     /// About how many bytes they take.
     bytes: usize,
     /// Whether an event about people or groups cannot be read.
@@ -88,6 +99,18 @@ impl People {
             }),
             Some(PERSON_REMOVED) => payload::<PersonNamed>(bytes, leaf).map(|(removed, moment)| {
                 self.unlist(&removed.address, number);
+                self.come_back(&removed.address, number);
+                moment
+            }),
+            Some(PERSON_AWAY) => payload::<PersonAway>(bytes, leaf).map(|(away, moment)| {
+                self.come_back(&away.address, number);
+                let PersonAway { from, until, deputy, .. } = away;
+                self.bytes += away.address.len() + deputy.len() + size_of::<Away>();
+                self.away.entry(away.address).or_default().push(Away { from, until, deputy, between });
+                moment
+            }),
+            Some(PERSON_BACK) => payload::<PersonNamed>(bytes, leaf).map(|(back, moment)| {
+                self.come_back(&back.address, number);
                 moment
             }),
             Some(GROUP_CHANGED) => payload::<GroupChanged>(bytes, leaf).map(|(changed, moment)| {
@@ -135,6 +158,27 @@ impl People {
         let newest = self.listed.get_mut(address)?.last_mut()?;
         newest.between.until = newest.between.until.or(Some(number));
         Some(newest.since)
+    }
+
+    /// Ends the newest absence of a person.
+    fn come_back(&mut self, address: &str, number: usize) {
+        if let Some(newest) = self.away.get_mut(address).and_then(|away| away.last_mut()) {
+            newest.between.until = newest.between.until.or(Some(number));
+        }
+    }
+
+    /// Whether this person may have been out of office at an event, with this deputy. `None` if the export does not say it.
+    pub(super) fn was_away(&self, address: &str, deputy: &str, event: &Happened) -> Option<bool> {
+        let slack = TimeDelta::seconds(SLACK_SECONDS);
+        let may_hold = |away: &Away| {
+            let began = self.changes.get(away.between.from).is_some_and(|change| !change.is_after(event));
+            let ended =
+                away.between.until.and_then(|until| self.changes.get(until)).is_some_and(|change| change.is_before(event));
+            let in_time = away.from - slack <= event.at && event.at < away.until + slack;
+            away.deputy == deputy && began && !ended && in_time
+        };
+        let found = self.away.get(address).is_some_and(|away| away.iter().any(may_hold));
+        if found || !self.has_gaps { Some(found) } else { None }
     }
 
     fn dissolve(&mut self, group: &str, number: usize) {

@@ -9,7 +9,7 @@ use crate::base::time;
 use crate::people::client::Client;
 use crate::people::event::{
     GroupChanged, GroupRemoved, HoldChanged, IdentityBound, KeyFacts, LogExported, LogKeyAdded, PasskeyAdded, PasskeyRemoved,
-    PayloadRedacted, PersonAdded, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
+    PayloadRedacted, PersonAdded, PersonAway, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use crate::people::principal::{Credential, Role};
 
@@ -31,7 +31,9 @@ pub enum ServerPayload {
     HoldChanged(HoldChanged),
     /// `person.added`.
     PersonAdded(PersonAdded),
-    /// `person.confirmed` and `person.removed`.
+    /// `person.away`.
+    PersonAway(PersonAway),
+    /// `person.confirmed`, `person.removed` and `person.back`.
     PersonNamed(PersonNamed),
     /// `person.changed`.
     PersonChanged(PersonChanged),
@@ -118,7 +120,10 @@ impl ServerPayload {
             ServerEvent::PayloadRedacted(redacted) => Self::PayloadRedacted(redacted.clone()),
             ServerEvent::HoldPlaced(changed) | ServerEvent::HoldLifted(changed) => Self::HoldChanged(changed.clone()),
             ServerEvent::PersonAdded(added) => Self::PersonAdded(added.clone()),
-            ServerEvent::PersonConfirmed(named) | ServerEvent::PersonRemoved(named) => Self::PersonNamed(named.clone()),
+            ServerEvent::PersonConfirmed(named) | ServerEvent::PersonRemoved(named) | ServerEvent::PersonBack(named) => {
+                Self::PersonNamed(named.clone())
+            }
+            ServerEvent::PersonAway(away) => Self::PersonAway(away.clone()),
             ServerEvent::PersonChanged(changed) => Self::PersonChanged(changed.clone()),
             ServerEvent::GroupChanged(changed) => Self::GroupChanged(changed.clone()),
             ServerEvent::GroupRemoved(removed) => Self::GroupRemoved(removed.clone()),

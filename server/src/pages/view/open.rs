@@ -28,6 +28,7 @@ const PLAN_ROWS_SHOWN: usize = 8;
 
 /// A question that can still be answered.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, which the page shows")]
 pub(in crate::pages) struct OpenQuestion {
     /// The parts of every page.
     pub page: Page,
@@ -77,6 +78,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub assignees: Vec<String>,
     /// Whether the reader may answer.
     pub may_answer: bool,
+    /// Whether more people must agree than could answer now.
+    pub is_out_of_reach: bool,
     /// How many people must agree, and who has answered so far; absent if one answer decides.
     pub quorum: Option<QuorumShown>,
     /// In whose hands it is.

@@ -104,8 +104,9 @@ enum Happened {
         of: String,
         by: String,
     },
-    /// A person handed the place to another.
+    /// A person handed the place to another, or is out of office and has a deputy.
     Delegated {
+        away: bool,
         from: String,
         to: String,
         place: String,
@@ -192,7 +193,10 @@ impl Happened {
             Some("intent.answer_taken_back") => Self::TakenBack { by: some("person").unwrap_or(actor) },
             Some("intent.claimed") => Self::Claimed { by: some("person").unwrap_or(actor), from: some("taken_over_from") },
             Some("intent.claim_released") => Self::ClaimReleased { of: text("person"), by: some("released_by").unwrap_or(actor) },
-            Some("intent.delegated") => Self::Delegated { from: text("from"), to: text("to"), place: text("place") },
+            Some("intent.delegated") => {
+                let away = payload["out_of_office"].as_bool().unwrap_or_default();
+                Self::Delegated { away, from: text("from"), to: text("to"), place: text("place") }
+            }
             Some("intent.reassigned") => {
                 Self::Reassigned { by: some("reassigned_by").unwrap_or(actor), to: assignees(&payload["assignees"]) }
             }

@@ -60,6 +60,7 @@ pub(super) fn open() -> OpenQuestion {
         reading: Reading::default(),
         assignees: Vec::new(),
         may_answer: true,
+        is_out_of_reach: false,
         quorum: None,
         hands: HandsShown::default(),
         passkey: None,

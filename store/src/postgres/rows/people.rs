@@ -13,7 +13,7 @@ use crate::postgres::connection::Connection;
 use crate::postgres::session::Session;
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
 use crate::schema::{identities, logins, people, sessions, unsent_answers};
-use crate::sql::{At, Key};
+use crate::sql::{At, Key, written};
 
 impl WritePeople for Writing<'_> {
     fn insert_person(&mut self, person: &Person) -> RowsResult<()> {
@@ -42,7 +42,8 @@ impl WritePeople for Writing<'_> {
     }
 
     fn update_person(&mut self, person: &Person) -> RowsResult<()> {
-        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed));
+        let absence = written(person.absence.as_ref())?;
+        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed), people::absence.eq(absence));
         diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -153,6 +154,12 @@ pub(crate) fn all(conn: &mut Connection) -> RowsResult<Vec<Person>> {
 impl ReadPeople for Session {
     fn people(&mut self) -> RowsResult<Vec<Person>> {
         all(self.conn()?)
+    }
+
+    fn people_away(&mut self) -> RowsResult<Vec<Person>> {
+        let away = people::table.filter(people::removed_at.is_null()).filter(people::absence.is_not_null());
+        let away = away.order(people::rid).select(PERSON);
+        away.load::<PersonColumns>(self.conn()?)?.into_iter().map(PersonColumns::into_person).collect()
     }
 
     fn people_count(&mut self) -> RowsResult<u32> {

@@ -12,7 +12,7 @@ use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
 use crate::schema::{identities, logins, people, sessions, unsent_answers};
-use crate::sql::{At, Key};
+use crate::sql::{At, Key, written};
 
 impl WritePeople for Writing<'_> {
     fn insert_person(&mut self, person: &Person) -> RowsResult<()> {
@@ -40,7 +40,8 @@ impl WritePeople for Writing<'_> {
     }
 
     fn update_person(&mut self, person: &Person) -> RowsResult<()> {
-        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed));
+        let absence = written(person.absence.as_ref())?;
+        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed), people::absence.eq(absence));
         diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.conn)?;
         Ok(())
     }
@@ -146,6 +147,12 @@ impl ReadPeople for SqliteConnection {
     fn people(&mut self) -> RowsResult<Vec<Person>> {
         let all = people::table.filter(people::removed_at.is_null()).order(people::rid).select(PERSON);
         all.load::<PersonColumns>(self)?.into_iter().map(PersonColumns::into_person).collect()
+    }
+
+    fn people_away(&mut self) -> RowsResult<Vec<Person>> {
+        let away = people::table.filter(people::removed_at.is_null()).filter(people::absence.is_not_null());
+        let away = away.order(people::rid).select(PERSON);
+        away.load::<PersonColumns>(self)?.into_iter().map(PersonColumns::into_person).collect()
     }
 
     fn people_count(&mut self) -> RowsResult<u32> {

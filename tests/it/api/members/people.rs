@@ -14,10 +14,14 @@ fn address(prefix: &str) -> String {
 
 pub(super) fn members() -> Vec<Member> {
     let person = json!({"address": address(""), "role": "auditor"});
+    let away = json!({"from": "2026-12-20T08:00:00Z", "until": "2027-01-04T08:00:00Z", "deputy": address("other-")});
     vec![
+        Member::of("OutOfOffice", &away, "from", json!("2026-12-21T08:00:00Z")),
+        Member::of("OutOfOffice", &away, "until", json!("2027-01-05T08:00:00Z")),
+        Member::of("OutOfOffice", &away, "deputy", json!(address("third-"))),
         Member::of("AddPersonRequest", &person, "address", json!(address("other-"))),
         Member::of("AddPersonRequest", &person, "role", json!("admin")),
-        Member::of("ChangePersonRequest", &json!({"role": "operator"}), "role", json!("admin")),
+        Member::of("ChangePersonRequest", &json!({"role": "auditor"}), "role", json!("admin")),
         Member::of("SetGroupRequest", &json!({"members": [address("")]}), "members", json!([address(""), address("other-")])),
     ]
 }
@@ -29,10 +33,13 @@ pub(super) async fn sent(app: &TestApp, schema: &str, name: &str, body: Value) -
         return admin.post("api/v1/people", body).await;
     }
     let mut paths = Vec::new();
-    for prefix in ["", "other-"] {
-        let person = json!({"address": format!("{prefix}{name}@example.com"), "role": "auditor"});
+    for prefix in ["", "other-", "third-"] {
+        let person = json!({"address": format!("{prefix}{name}@example.com"), "role": "operator"});
         let id = admin.post("api/v1/people", person).await.ok()["id"].clone();
         paths.push(format!("api/v1/people/{}", id.as_str().unwrap_or_default()));
+    }
+    if schema == "OutOfOffice" {
+        return admin.send(admin.request("PUT", &format!("{}/out_of_office", paths[0])).json(&body)).await;
     }
     if schema == "ChangePersonRequest" {
         return admin.send(admin.request("PATCH", &paths[0]).json(&body)).await;

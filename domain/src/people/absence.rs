@@ -1,0 +1,71 @@
+//! The time for which a person is out of office.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::PersonId;
+use crate::base::time;
+use crate::problem::Rejection;
+
+/// The longest time for which a person is out of office.
+pub const ABSENCE_MAX: TimeDelta = TimeDelta::days(366);
+
+/// The time for which a person is out of office. It is also stored in the person's row, so its members never change their names or forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absence {
+    /// When it begins.
+    #[serde(with = "time::z")]
+    pub from: DateTime<Utc>,
+    /// When it ends.
+    #[serde(with = "time::z")]
+    pub until: DateTime<Utc>,
+    /// The person who answers meanwhile.
+    pub deputy: PersonId,
+}
+
+impl Absence {
+    /// Reads the time of an absence.
+    ///
+    /// # Errors
+    ///
+    /// An end that is not after the beginning or is past already, or a time that is too long.
+    pub fn lasting(from: DateTime<Utc>, until: DateTime<Utc>, deputy: PersonId, now: DateTime<Utc>) -> Result<Self, Rejection> {
+        if until <= from || until <= now {
+            return Err(Rejection::invalid("until", "order", "must be after from, and in the future"));
+        }
+        if until - from > ABSENCE_MAX {
+            let message = format!("must be at most {} days after from", ABSENCE_MAX.num_days());
+            return Err(Rejection::invalid("until", "range", message));
+        }
+        Ok(Self { from, until, deputy })
+    }
+
+    /// Whether the person is out of office at this time.
+    pub fn is_in_force(&self, now: DateTime<Utc>) -> bool {
+        self.from <= now && now < self.until
+    }
+
+    /// Whether both are in force at some time.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.from < other.until && other.from < self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeZone as _;
+    use uuid::Uuid;
+
+    fn at(hour: u32) -> DateTime<Utc> {
+        Utc.with_ymd_and_hms(2026, 11, 24, hour, 0, 0).unwrap()
+    }
+
+    #[test]
+    fn an_absence_has_an_end_in_the_future_and_a_bound() {
+        let lasting = |from, until| Absence::lasting(from, until, PersonId(Uuid::from_u128(2)), at(3)).is_ok();
+        assert!(lasting(at(1), at(4)) && lasting(at(5), at(6)));
+        assert!(!lasting(at(4), at(4)) && !lasting(at(1), at(3)) && !lasting(at(6), at(5)));
+        assert!(lasting(at(4), at(4) + ABSENCE_MAX) && !lasting(at(4), at(5) + ABSENCE_MAX));
+    }
+}

@@ -1,0 +1,155 @@
+//! For which time the person who logged in is out of office, and who answers meanwhile (`/out-of-office`).
+//!
+//! Guarantee: a session sends away its own person alone. Mechanism: the store compares the person of the session with the person of the
+//! change. Failure: the page says what is wrong with the form, and nothing has changed.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, NaiveDateTime, Utc};
+use domain::base::field::FieldError;
+use domain::problem::Rejection;
+use domain::wire::OutOfOffice;
+use store::{Named, StoreError};
+
+use super::Pages;
+use super::session::{Session, see_other};
+use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
+use crate::edge::admission::Class;
+use crate::edge::shared::Shared;
+
+/// The address of the page.
+pub(super) const OUT_OF_OFFICE: &str = "/out-of-office";
+/// The form of a time in a field of the page.
+const TIME: &str = "%Y-%m-%dT%H:%M";
+/// The longest text of a field, in bytes.
+const FIELD_BYTES_MAX: usize = 300;
+
+#[derive(Template)]
+#[template(path = "absence.html")]
+struct AbsencePage {
+    page: Page,
+    visitor: Visitor,
+    /// The absence as it is.
+    away: Option<OutOfOffice>,
+    typed: Form,
+    /// What is wrong with the form, by its fields.
+    problems: Vec<(String, String)>,
+}
+
+impl AbsencePage {
+    /// What is wrong with a field.
+    fn problem(&self, field: &str) -> Option<&str> {
+        self.problems.iter().find(|(name, _)| name == field).map(|(_, problem)| problem.as_str())
+    }
+}
+
+/// The fields of the form.
+#[derive(Clone, Default)]
+struct Form {
+    nonce: String,
+    from: String,
+    until: String,
+    deputy: String,
+    /// Whether the person is back.
+    is_back: bool,
+}
+
+impl Form {
+    fn read(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in url::form_urlencoded::parse(body) {
+            let value = value.trim().to_owned();
+            if value.len() > FIELD_BYTES_MAX {
+                continue;
+            }
+            match name.as_ref() {
+                "nonce" => form.nonce = value,
+                "from" => form.from = value,
+                "until" => form.until = value,
+                "deputy" => form.deputy = value,
+                "back" => form.is_back = true,
+                _ => {}
+            }
+        }
+        form
+    }
+
+    /// The absence in the form; `None` if the person is back.
+    fn absence(&self) -> Result<Option<OutOfOffice>, Rejection> {
+        if self.is_back {
+            return Ok(None);
+        }
+        let mut errors = Vec::new();
+        let mut time = |field: &str, text: &str| {
+            let read =
+                NaiveDateTime::parse_from_str(text, TIME).or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S"));
+            read.map(|time| time.and_utc())
+                .map_err(|_| errors.push(FieldError::new(field, "format", "must be a day and a time")))
+                .ok()
+        };
+        let (from, until) = (time("from", &self.from), time("until", &self.until));
+        if self.deputy.is_empty() {
+            errors.push(FieldError::new("deputy", "required", "must be the address of a listed person"));
+        }
+        match (from, until) {
+            (Some(from), Some(until)) if errors.is_empty() => Ok(Some(OutOfOffice { from, until, deputy: self.deputy.clone() })),
+            (Some(_) | None, _) => Err(Rejection::Invalid { errors }),
+        }
+    }
+
+    /// The fields of an absence; for none, those of a time that begins now.
+    fn of(away: Option<&OutOfOffice>, now: DateTime<Utc>) -> Self {
+        let text = |time: DateTime<Utc>| time.format(TIME).to_string();
+        match away {
+            Some(away) => Self { from: text(away.from), until: text(away.until), deputy: away.deputy.clone(), ..Self::default() },
+            None => Self { from: text(now), ..Self::default() },
+        }
+    }
+}
+
+/// Shows the absence of the person.
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    if pages.is_under_another_name(&request) {
+        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
+    }
+    let session = match pages.session(&request, &shared).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    let Ok(_place) = shared.admission.enter(Class::Read).await else { return pages.cannot_read() };
+    page(&session, &shared, &pages, None, Vec::new()).await
+}
+
+/// The page; `typed` is what was sent before an error.
+async fn page(session: &Session, shared: &Shared, pages: &Pages, typed: Option<Form>, errors: Vec<FieldError>) -> HttpResponse {
+    let Ok(away) = shared.store.own_absence(session.principal.clone()).await else { return pages.cannot_read() };
+    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let typed = typed.unwrap_or_else(|| Form::of(away.as_ref(), shared.clock.now()));
+    let problems = errors.into_iter().map(|error| (error.field, line(&error.message))).collect();
+    let html = AbsencePage { page: pages.plain(), visitor: session.visitor(pages), away, typed, problems }.render();
+    pages.page_under(&pages.inside_policy, status, html)
+}
+
+/// Sets the absence of the person, or ends it.
+pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let form = match pages.posted(&request, payload).await {
+        Ok(body) => Form::read(&body.bytes),
+        Err(refusal) => return refusal,
+    };
+    let session = match pages.session(&request, &shared).await {
+        Ok(session) => session,
+        Err(response) => return response,
+    };
+    if !session.fits(&form.nonce, &pages) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
+    let own = Ok(Named::Address(session.principal.subject.to_lowercase()));
+    match shared.store.set_absence(session.principal.clone(), own, form.absence()).await {
+        Ok(_) => see_other(OUT_OF_OFFICE),
+        Err(StoreError::Rejected(Rejection::Invalid { errors })) => page(&session, &shared, &pages, Some(form), errors).await,
+        Err(_) => pages.cannot_read(),
+    }
+}
