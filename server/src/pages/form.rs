@@ -107,7 +107,7 @@ impl Form {
                 "to" => form.to = cut(value.trim(), COMMENT_BYTES_MAX),
                 "who" => form.who = cut(value.trim(), COMMENT_BYTES_MAX),
                 "person" => form.person = value,
-                "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
+                "comment" => form.comment = value.trim().to_owned(),
                 REASON => form.reason = cut(value.trim(), COMMENT_BYTES_MAX),
                 name if form.proposed.field(name, &value) => {}
                 name => {
@@ -127,11 +127,16 @@ impl Form {
         let value = self.value_for(link)?;
         reasons::check(&self.reason, link, &value)?;
         let demand = link.question.comment_on_refusal.as_ref().filter(|demand| demand.is_for(&value));
-        if demand.is_some() && comment(&self.reason, &self.comment, link, &value).is_empty() {
-            let (name, label) = (COMMENT.to_owned(), words::COMMENT.to_owned());
-            return Err(FormError::NeedsChange(vec![FieldError { name, label, problem: FieldProblem::Empty }]));
-        }
-        Ok(value)
+        let comment = comment(&self.reason, &self.comment, link, &value);
+        let problem = if comment.len() > COMMENT_BYTES_MAX {
+            FieldProblem::Rule(words::COMMENT_MUST_BE_SHORTER.to_owned())
+        } else if demand.is_some() && comment.is_empty() {
+            FieldProblem::Empty
+        } else {
+            return Ok(value);
+        };
+        let (name, label) = (COMMENT.to_owned(), words::COMMENT.to_owned());
+        Err(FormError::NeedsChange(vec![FieldError { name, label, problem }]))
     }
 
     fn value_for(&self, link: &LinkView) -> Result<Value, FormError> {
