@@ -403,6 +403,11 @@ on_each_store! {
         let page = at(app, &format!("questions/{}", id(&asked)));
         let shown = person.open(&page).await;
         assert!(shown.html.contains("id=\"unassigned\"") && !shown.html.contains("name=\"value\""), "{}", shown.html);
+        let other = owned.active_intent().await;
+        let both = owned.suspend(other, json!({"assignees": {"people": [ADA, BOB]}})).await.ok();
+        let row = format!("/questions/{}\"", id(&both));
+        assert!(!person.open(&at(app, "inbox")).await.html.contains(&row), "the inbox of the owner has no question that refuses the owner");
+        assert!(person.open(&at(app, "inbox?list=everything")).await.html.contains(&row));
         let gateway = app.api(Role::Channel);
         let body = json!({"suspension_id": asked["id"], "value": "approve", "responded_by": BOB});
         let by_gateway = gateway.post(&format!("api/v1/intents/{intent}/suspend/respond"), body).await;
