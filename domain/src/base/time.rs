@@ -2,7 +2,7 @@
 //! OpenIntent client. The other form ends with `Z`; Placet's own endpoints use it. The types in `wire` choose the form of each
 //! time.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// Cuts a time to whole microseconds, the precision of every time that the server shows or hashes.
@@ -22,16 +22,21 @@ pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// Reads either form.
+/// Reads either form. `None` also for a time outside the years 0 to 9999 in UTC, which RFC 3339 cannot write.
 pub fn parse(text: &str) -> Option<DateTime<Utc>> {
     if let Some(time) = written_here(text.as_bytes()) {
         return Some(time);
     }
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(to_micros(time.with_timezone(&Utc)));
-    }
-    let naive = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?;
-    Some(to_micros(naive.and_utc()))
+    let time = match DateTime::parse_from_rfc3339(text) {
+        Ok(time) => time.with_timezone(&Utc),
+        Err(_) => NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?.and_utc(),
+    };
+    is_writable(time).then(|| to_micros(time))
+}
+
+/// Whether RFC 3339 can write a time: it has four digits for the year.
+pub fn is_writable(time: DateTime<Utc>) -> bool {
+    (0..=9999).contains(&time.year())
 }
 
 /// Reads a time in one of the two forms that this server writes, which takes a tenth of the time of a parser for all forms. `None` for
