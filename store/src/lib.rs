@@ -16,6 +16,8 @@ mod coordinators;
 pub mod damage;
 pub mod dashboard;
 mod database;
+mod earlier;
+mod earlier_columns;
 mod erasure_columns;
 mod error;
 mod export;

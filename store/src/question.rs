@@ -9,9 +9,10 @@ use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::{Question, ResolutionReason};
 
 use crate::assigning::{counted_now, is_out_of_reach, may_answer, signer_of};
+use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
 use crate::link::{LinkToken, LinkView};
-use crate::reads::{WAITING_COUNTED, hold, in_portfolios, may};
+use crate::reads::{WAITING_COUNTED, hold, in_portfolios, is_readable, may};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult, SuspensionRow};
 
@@ -36,7 +37,12 @@ pub(crate) fn behind<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &Clock
         return Ok(None);
     }
     let row = rows.suspension_at(kept.suspension)?;
-    view(rows, row, kept.recipient, kept.delivery, watch)
+    let Some(mut view) = view(rows, row, kept.recipient, kept.delivery, watch)? else { return Ok(None) };
+    // A link has no rights of its own. The asker tied the questions together, so its rights count.
+    let asker = &view.suspension.asked_by;
+    let asker = Principal::agent(&asker.name, asker.owner.clone());
+    earlier::read(rows, &mut view.question, |rows, earlier| is_readable(rows, &asker, earlier, watch.now()))?;
+    Ok(Some(view))
 }
 
 /// A question for a person who logged in, and who may read the intent.
@@ -53,10 +59,11 @@ pub(crate) fn shown_to<R: ReadRows>(
     if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), watch.now())? {
         return Ok(Err(rejection));
     }
-    let view = view(rows, row, principal.name.clone(), None, watch)?;
+    let Some(mut view) = view(rows, row, principal.name.clone(), None, watch)? else { return Ok(Err(Rejection::NotFound)) };
+    earlier::read(rows, &mut view.question, |rows, earlier| is_readable(rows, principal, earlier, watch.now()))?;
     // An auditor reads, and answers nothing.
-    let reads_only = principal.role == Role::Auditor;
-    Ok(view.map(|view| LinkView { may_answer: view.may_answer && !reads_only, ..view }).ok_or(Rejection::NotFound))
+    view.may_answer &= principal.role != Role::Auditor;
+    Ok(Ok(view))
 }
 
 /// The form that a person who logged in sent before; `None` if the question is not open any more.

@@ -20,6 +20,7 @@ use domain::wire::{
 };
 
 use super::assigning::counted;
+use super::earlier;
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::standing::{Hold, Standing};
@@ -75,12 +76,21 @@ fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatc
 
 fn record<R: ReadRows>(rows: &mut R, intent: &IntentRow, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
     let question = rows.question(row)?;
+    record_with(rows, intent, row, &question)
+}
+
+fn record_with<R: ReadRows>(
+    rows: &mut R,
+    intent: &IntentRow,
+    row: &SuspensionRow,
+    question: &Question,
+) -> RowsResult<SuspensionRecord> {
     if !intent.intent.is_grouped && row.suspension.quorum.is_none() {
-        return record_of(rows, row, &question);
+        return record_of(rows, row, question);
     }
     let mut row = if intent.intent.is_grouped { in_portfolios(rows, row.clone())? } else { row.clone() };
     row.suspension.counted = counted(rows, &row)?;
-    record_of(rows, &row, &question)
+    record_of(rows, &row, question)
 }
 
 /// The record of a question. If it proposed an action and was answered, the record has the action as it was approved.
@@ -196,6 +206,16 @@ pub(super) fn is_shown<R: ReadRows>(
     now: DateTime<Utc>,
 ) -> RowsResult<bool> {
     Ok(may(rows, principal, Action::Read, row, row.newest_suspension, now)?.is_ok())
+}
+
+/// Whether there is an intent with this id, and the principal may read it.
+pub(crate) fn is_readable<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    now: DateTime<Utc>,
+) -> RowsResult<bool> {
+    Ok(readable(rows, principal, id, now)?.is_ok())
 }
 
 /// Reads an intent of which the principal may read the lists.
@@ -476,7 +496,9 @@ pub(super) fn suspension<R: ReadRows>(
         return Ok(Err(rejection));
     }
     settled(rows, &row.suspension, watch)?;
-    Ok(Ok(record(rows, &intent, &row)?))
+    let mut question = rows.question(&row)?;
+    earlier::read(rows, &mut question, |rows, earlier| is_readable(rows, principal, earlier, now))?;
+    Ok(Ok(record_with(rows, &intent, &row, &question)?))
 }
 
 pub(super) fn deliveries<R: ReadRows>(

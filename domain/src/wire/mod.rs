@@ -9,6 +9,7 @@ mod deliveries;
 mod events;
 mod governance;
 mod graph;
+mod grounds;
 mod holds;
 mod intents;
 mod keys;
@@ -44,6 +45,7 @@ pub use self::deliveries::{
 pub use self::events::{AppendEventRequest, EventView, ServerEventView};
 pub use self::governance::GovernanceView;
 pub use self::graph::{AddDependencyRequest, GraphEdgeKind, GraphEdgeView, GraphNodeView, GraphView, RelativesView, WaitingView};
+pub use self::grounds::EarlierDecision;
 pub use self::holds::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};

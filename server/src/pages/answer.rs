@@ -41,8 +41,8 @@ use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
 use super::view::{
-    Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, Kept, OpenQuestion, Outcome, Page,
-    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Timeline, Trouble, UnknownLink,
+    Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, GroundsShown, Kept, OpenQuestion, Outcome,
+    Page, PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Timeline, Trouble, UnknownLink,
 };
 use super::way::Way;
 use crate::edge::admission::{Class, Refused};
@@ -418,6 +418,7 @@ fn open_page(
         risk: link.question.risk,
         needs_comment: link.question.comment_on_refusal.is_some(),
         proposal,
+        grounds: GroundsShown::of(link.question.grounds.as_deref(), Some(link.now)),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh

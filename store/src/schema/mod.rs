@@ -215,6 +215,7 @@ diesel::table! {
         quorum -> Nullable<Document>,
         form -> Nullable<Document>,
         hands -> Nullable<Document>,
+        question_key -> Nullable<Text>,
     }
 }
 

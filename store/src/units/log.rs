@@ -251,6 +251,9 @@ fn asked<R: Rows>(
     if let Some(client_id) = &question.client_id {
         rows.insert_client_id(loaded.row.rid, client_id, rid)?;
     }
+    if let Some(key) = question.grounds.as_ref().and_then(|grounds| grounds.question_key.as_deref()) {
+        rows.save_question_key(rid, key)?;
+    }
     if suspension.kind.stops_intent() {
         end_announcement(rows, loaded)?;
         loaded.row.open_suspension = Some(rid);

@@ -3,6 +3,7 @@
 mod at_once;
 mod evidence;
 pub(crate) mod forms;
+pub(crate) mod grounds;
 pub(crate) mod proposal;
 mod race;
 mod respond;

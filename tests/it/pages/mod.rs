@@ -7,6 +7,7 @@ mod dashboard;
 mod development;
 mod forms;
 mod geometry;
+mod grounds;
 mod headers;
 mod hostile;
 mod inbox;

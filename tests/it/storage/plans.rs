@@ -429,6 +429,11 @@ async fn a_day(app: &mut TestApp) {
         agent.get(&format!("{path}{page}")).await.ok();
     }
     agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    let kind = json!({"question_key": "refund"});
+    let (intent, id) = app.ask(kind.clone()).await;
+    operator.respond(intent, &id, "approve").await.ok();
+    let (_, id) = app.ask(kind).await;
+    assert_eq!(agent.suspension(&id).await["earlier_decisions"][0]["response"], "approve");
     app.ask(json!({})).await;
     let (intent, id) = app.ask(json!({})).await;
     let path = format!("api/v1/intents/{intent}/suspend/respond");

@@ -5,11 +5,13 @@
 
 mod en;
 mod en_forms;
+mod en_grounds;
 
 use std::fmt;
 
 pub use en::*;
 pub use en_forms::*;
+pub use en_grounds::*;
 
 /// A sentence with one part that stands out where the medium can show that.
 ///

@@ -19,8 +19,8 @@ use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
 use super::{
-    Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, ProposalShown, STYLESHEET, Silence,
-    line,
+    Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, GroundsShown, Page, PlanRow, ProposalShown,
+    STYLESHEET, Silence, line,
 };
 
 /// The number of rows of a plan that are shown without a click.
@@ -100,6 +100,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub needs_comment: bool,
     /// The action that the question proposes, if it proposes one.
     pub proposal: Option<ProposalShown>,
+    /// The agent's explanation, and earlier decisions.
+    pub grounds: GroundsShown,
 }
 
 /// The login that an answer needs first.
@@ -336,6 +338,8 @@ impl OpenQuestion {
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
         let (length, mut folds) = (self.reading.length(), Folds::default());
         let card = self.asked.card(length, &mut folds);
+        let explained = self.grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
+        let explained = Table::new(explained, 'g', length, &mut folds);
         let fallback = match &self.silence {
             Silence::Fallback(given) => given.table(length, &mut folds),
             Silence::Ends | Silence::Beside => None,
@@ -363,7 +367,8 @@ impl OpenQuestion {
         let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now));
         let folds = folds.0;
         let page = &self.page;
-        OpenPage { page, open: self, card, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }.render()
+        OpenPage { page, open: self, card, explained, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }
+            .render()
     }
 }
 
@@ -373,6 +378,8 @@ struct OpenPage<'a> {
     page: &'a Page,
     open: &'a OpenQuestion,
     card: Card,
+    /// The agent's explanation of the action.
+    explained: Table,
     fallback: Option<Table>,
     countdown: Option<Countdown>,
     table: Table,
@@ -424,6 +431,7 @@ impl OpenPage<'_> {
     /// Whether there is more to read than a line or two before the answers.
     fn has_evidence(&self) -> bool {
         self.fallback.is_some()
+            || !self.explained.rows.is_empty()
             || self.proposed.is_some()
             || !self.table.rows.is_empty()
             || !self.card.explanation.is_empty()

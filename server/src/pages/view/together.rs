@@ -18,7 +18,10 @@ use super::super::together::{Problem, TOGETHER, TOGETHER_MAX, Unfit};
 use super::super::way::page_of;
 use super::choices::Button;
 use super::moment::{machine, minute, near, second};
-use super::{Asked, Card, Cell, Choices, Ending, Given, INSIDE_STYLESHEET as STYLESHEET, Page, Silence, Visitor, line, phrase};
+use super::{
+    Asked, Card, Cell, Choices, Ending, Given, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Silence, Visitor, line,
+    phrase,
+};
 
 /// A question as its own page shows it, short enough to be shown at once.
 #[derive(Debug, Clone)]
@@ -34,6 +37,7 @@ pub(in crate::pages) struct Whole {
     others_wait: Option<String>,
     assignees: Vec<String>,
     risk: Option<Risk>,
+    grounds: GroundsShown,
     now: DateTime<Utc>,
     /// The field that stands for it in the form.
     sealed: String,
@@ -54,7 +58,9 @@ impl Whole {
         let sent = context.as_object().into_iter().flatten().map(|(key, value)| (label(key), value));
         let beside = beside(link);
         let beside = beside.iter().map(|(name, value)| (name.clone(), value));
-        let table = Table::new(sent.chain(beside), 'r', length, &mut folds);
+        let grounds = GroundsShown::of(link.question.grounds.as_deref(), Some(link.now));
+        let explained = grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
+        let table = Table::new(explained.chain(sent).chain(beside), 'r', length, &mut folds);
         let choices = Choices::new(link.suspension.choices.clone());
         let buttons = choices.buttons(length, &mut folds);
         if !folds.0.is_empty() || fallback.is_some() || choices.warning().is_some() {
@@ -72,6 +78,7 @@ impl Whole {
             others_wait: words::others_wait(link.waiting),
             assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
             risk: link.question.risk,
+            grounds,
             now: link.now,
             sealed: String::new(),
         })
