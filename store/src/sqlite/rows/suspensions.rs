@@ -173,12 +173,12 @@ impl ReadSuspensions for SqliteConnection {
     }
 
     fn decided(&mut self, asker: &str, question_key: &str, limit: u32) -> RowsResult<Vec<(EarlierDecision, i64)>> {
-        let asked = suspensions::asker.eq(asker).and(suspensions::question_key.eq(question_key));
+        let of_kind = suspensions::asker.eq(asker).and(suspensions::question_key.eq(question_key));
         // The condition is a literal, so that the partial index of decided questions serves the query.
         let decided = diesel::dsl::sql::<Bool>(DECIDED);
         let newest = suspensions::table
             .inner_join(intents::table.on(intents::rid.eq(suspensions::intent)))
-            .filter(asked.and(decided).and(suspensions::ending_event.is_not_null()))
+            .filter(of_kind.and(decided).and(suspensions::ending_event.is_not_null()))
             .order((suspensions::resolved_at.desc(), suspensions::rid.desc()))
             .limit(i64::from(limit))
             .select(DecidedColumns::selection());
