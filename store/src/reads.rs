@@ -15,8 +15,8 @@ use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
 use domain::suspension::{FallbackPolicy, Question, Suspension, delivery};
 use domain::wire::{
-    AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
-    SuspensionRecord,
+    AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, DraftView, EventView, IntentPage, IntentView, KeyView,
+    SuspensionPage, SuspensionRecord,
 };
 
 use super::assigning::counted;
@@ -97,13 +97,22 @@ fn record_with<R: ReadRows>(
 pub(crate) fn record_of<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<SuspensionRecord> {
     let record = SuspensionRecord::of(&row.suspension, question);
     if question.proposal.is_none() || row.suspension.ending.is_none() {
-        return Ok(record);
+        return beside(rows, row, record);
     }
     let decided = rows.answer(row)?.and_then(|(answer, _)| answer.proposal);
-    Ok(match decided {
-        Some(decided) => record.deciding(decided),
-        None => record,
-    })
+    match decided {
+        Some(decided) => Ok(record.deciding(decided)),
+        None => beside(rows, row, record),
+    }
+}
+
+/// The record of a question, with the drafts that were left when it ended without an answer.
+pub(crate) fn beside<R: ReadRows>(rows: &mut R, row: &SuspensionRow, record: SuspensionRecord) -> RowsResult<SuspensionRecord> {
+    if record.resolution.is_none() || !row.suspension.hands.has_drafts {
+        return Ok(record);
+    }
+    let drafts = rows.drafts(row.rid)?.into_iter().map(|draft| draft.read().map(DraftView::from)).collect::<RowsResult<_>>()?;
+    Ok(SuspensionRecord { drafts, ..record })
 }
 
 /// Whether a principal may do this to an intent. A gateway's permission comes from the messages about
@@ -131,7 +140,7 @@ pub(crate) fn may<R: ReadRows>(
 }
 
 /// The entries of the intent's access control list that count at `now`.
-fn in_force<R: ReadRows>(rows: &mut R, row: &IntentRow, now: DateTime<Utc>) -> RowsResult<Vec<Entry>> {
+pub(crate) fn in_force<R: ReadRows>(rows: &mut R, row: &IntentRow, now: DateTime<Utc>) -> RowsResult<Vec<Entry>> {
     Ok(rows.entries(row.rid)?.into_iter().map(|row| row.entry).filter(|entry| entry.is_in_force(now)).collect())
 }
 

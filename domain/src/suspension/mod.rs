@@ -6,6 +6,7 @@ pub mod assignees;
 pub mod channel;
 pub mod delivery;
 pub mod demand;
+pub mod draft;
 pub mod evidence;
 mod fallback;
 pub mod grounds;

@@ -6,6 +6,7 @@ mod assignments;
 mod config;
 mod coordinators;
 mod deliveries;
+mod drafts;
 mod events;
 mod governance;
 mod graph;
@@ -42,6 +43,7 @@ pub use self::coordinators::{
 pub use self::deliveries::{
     BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
 };
+pub use self::drafts::{DraftList, DraftView, SaveDraftRequest};
 pub use self::events::{AppendEventRequest, EventView, ServerEventView};
 pub use self::governance::GovernanceView;
 pub use self::graph::{AddDependencyRequest, GraphEdgeKind, GraphEdgeView, GraphNodeView, GraphView, RelativesView, WaitingView};

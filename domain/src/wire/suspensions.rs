@@ -24,6 +24,7 @@ use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
     AskedBefore, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
+use crate::wire::DraftView;
 use crate::wire::EarlierDecision;
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
@@ -320,6 +321,10 @@ pub struct SuspensionRecord {
     /// when the question was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_decisions: Vec<EarlierDecision>,
+    /// The drafts that people had saved when the question ended without an answer, oldest first. A draft is no answer: its author decided
+    /// nothing with it, and no hash covers it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drafts: Vec<DraftView>,
     /// Whether the content was erased: the words of the question, the answer, and the people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
@@ -449,6 +454,8 @@ impl SuspensionRecord {
             explanation: grounds.and_then(|grounds| grounds.explanation.clone()),
             reversibility: grounds.and_then(|grounds| grounds.reversibility),
             earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(EarlierDecision::of).collect(),
+            // A store adds them where they matter.
+            drafts: Vec::new(),
             redacted: question.is_erased(),
             warnings: Vec::new(),
             asked_by: None,
@@ -508,6 +515,11 @@ impl SuspensionRecord {
         }
         for earlier in value.get_mut("earlier_decisions").and_then(Value::as_array_mut).into_iter().flatten() {
             earlier.get_mut("resolved_at").map(without_zone);
+        }
+        for draft in value.pointer_mut("/drafts").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(Value::String(time)) = draft.pointer_mut("/at") {
+                time.truncate(time.trim_end_matches('Z').len());
+            }
         }
         value
     }

@@ -61,6 +61,7 @@ pub(crate) fn of_suspension(rid: i64, blanks: &Blanks) -> String {
          DELETE FROM suspension_traces WHERE suspension = {rid};
          DELETE FROM answered WHERE suspension = {rid};
          DELETE FROM unsent_answers WHERE suspension = {rid};
+         DELETE FROM drafts WHERE suspension = {rid};
          DELETE FROM views WHERE suspension = {rid};"
     )
 }

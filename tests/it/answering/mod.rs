@@ -1,6 +1,7 @@
 //! Answering: which answer counts, and how an agent learns of it.
 
 mod at_once;
+pub(crate) mod drafts;
 mod evidence;
 pub(crate) mod forms;
 pub(crate) mod grounds;

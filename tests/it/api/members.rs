@@ -93,8 +93,16 @@ impl Member {
 
     /// Whether a question is asked before the request.
     fn asks_first(&self) -> bool {
-        const ABOUT: [&str; 6] =
-            ["CancelRequest", "ExtendRequest", "BounceRequest", "TakeBackRequest", "DelegateRequest", "ReassignRequest"];
+        const ABOUT: [&str; 8] = [
+            "CancelRequest",
+            "ExtendRequest",
+            "BounceRequest",
+            "TakeBackRequest",
+            "DelegateRequest",
+            "ReassignRequest",
+            "SaveDraftRequest",
+            "DraftValues",
+        ];
         let about_a_question = ABOUT.contains(&self.schema);
         about_a_question || [&self.without, &self.with].iter().any(|body| body.to_string().contains(OPEN))
     }
@@ -551,6 +559,9 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "DelegateRequest" => operator.post(&format!("api/v1/suspensions/{open}/delegate"), body).await,
         "ReassignRequest" => operator.post(&format!("api/v1/suspensions/{open}/reassign"), body).await,
         "TakeBackRequest" => operator.post(&format!("api/v1/suspensions/{open}/take-back"), body).await,
+        "SaveDraftRequest" | "DraftValues" => {
+            operator.send(operator.request("PUT", &format!("api/v1/suspensions/{open}/draft")).json(&body)).await
+        }
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,

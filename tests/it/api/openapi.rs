@@ -146,6 +146,8 @@ const ROUTES: [&str; 152] = [
     "post /api/v1/suspensions/{suspension_id}/claim",
     "post /api/v1/suspensions/{suspension_id}/delegate",
     "get /api/v1/suspensions/{suspension_id}/deliveries",
+    "put /api/v1/suspensions/{suspension_id}/draft",
+    "get /api/v1/suspensions/{suspension_id}/drafts",
     "post /api/v1/suspensions/{suspension_id}/extend",
     "post /api/v1/suspensions/{suspension_id}/reassign",
     "post /api/v1/suspensions/{suspension_id}/receipt",

@@ -113,6 +113,7 @@ const STORE: &[&str] = &[
     "inbox",
     "work",
     "look",
+    "drafts",
     "question",
     "history",
     "units",

@@ -5,6 +5,7 @@ mod audit;
 pub(crate) mod browser;
 mod dashboard;
 mod development;
+mod drafts;
 mod forms;
 mod geometry;
 mod grounds;

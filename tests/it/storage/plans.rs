@@ -111,8 +111,9 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO counted_answers SELECT rid, 'person-' || rid, event FROM suspensions ON CONFLICT DO NOTHING; ANALYZE counted_answers; \
                            INSERT INTO inbox SELECT 'person:' || rid, now(), rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE inbox; \
                            INSERT INTO answered SELECT 'person-' || rid, rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE answered; \
-                           INSERT INTO unsent_answers SELECT s.rid, i.id, '', now() FROM suspensions s JOIN intents i ON i.rid = s.intent; \
+                           INSERT INTO unsent_answers SELECT s.rid, i.id, '', '', now() FROM suspensions s JOIN intents i ON i.rid = s.intent; \
                            ANALYZE unsent_answers; \
+                           INSERT INTO drafts SELECT rid, 'person-' || rid, '{}', now() FROM suspensions; ANALYZE drafts; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.

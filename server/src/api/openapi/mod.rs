@@ -17,9 +17,9 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
-    escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds, intents, keys, leases,
-    metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log, streams,
-    subscriptions, suspensions, tasks,
+    drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds, intents, keys,
+    leases, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log,
+    streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -30,6 +30,7 @@ use crate::edge::route::{Declared, Routes};
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         suspensions::take_back, hands::claim, hands::release, hands::delegate, hands::reassign,
+        drafts::save, drafts::list,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,

@@ -7,6 +7,7 @@
 mod around;
 mod choices;
 mod dashboard;
+mod drafts;
 mod drawing;
 mod given;
 mod grounds;
@@ -31,6 +32,7 @@ use domain::base::words;
 pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
 pub(super) use self::dashboard::DashboardPage;
+pub(super) use self::drafts::DraftsShown;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::grounds::GroundsShown;
 pub(super) use self::held::Held;

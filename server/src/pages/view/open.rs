@@ -19,8 +19,8 @@ use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
 use super::{
-    Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, GroundsShown, Page, PlanRow, ProposalShown,
-    STYLESHEET, Silence, line,
+    Asked, Card, Cell, Choices, DraftsShown, FieldError, FieldKind, FieldProblem, Fields, GroundsShown, Page, PlanRow,
+    ProposalShown, STYLESHEET, Silence, line,
 };
 
 /// The number of rows of a plan that are shown without a click.
@@ -94,6 +94,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub person: Option<String>,
     /// The part of the form that was kept over a login.
     pub kept: Option<Kept>,
+    /// The drafts of answers that people share.
+    pub drafts: DraftsShown,
     /// The risk that the agent declares.
     pub risk: Option<Risk>,
     /// Whether a person who refuses must say why.
@@ -120,6 +122,8 @@ pub(in crate::pages) struct Kept {
     pub chosen: Option<String>,
     /// When it was kept.
     pub at: DateTime<Utc>,
+    /// Whether another holder of the link may have typed it.
+    pub is_from_elsewhere: bool,
 }
 
 /// How many people must agree, and who has answered so far.
@@ -257,6 +261,14 @@ pub(in crate::pages) enum FormError {
     HasAnswered,
     /// The place cannot be handed to the person who was named, for this reason.
     NotHanded(String),
+    /// Nothing was typed that could be a draft.
+    NoDraft,
+    /// The draft breaks a rule, for this reason.
+    DraftRefused(String),
+    /// The store did not say that the draft is saved.
+    DraftNotSaved,
+    /// The draft that was to be taken over is gone.
+    DraftIsGone,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
     /// The answer came without the login that the question demands.
@@ -298,6 +310,8 @@ impl FormError {
             Self::ProposalChanged { .. } => words::PROPOSAL_HAS_CHANGED.to_owned(),
             Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
             Self::HasAnswered | Self::NotHanded(_) => words::PLACE_WAS_NOT_HANDED_ON.to_owned(),
+            Self::NoDraft | Self::DraftRefused(_) | Self::DraftNotSaved => words::DRAFT_IS_NOT_SAVED.to_owned(),
+            Self::DraftIsGone => words::DRAFT_IS_GONE.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NoLogin { .. } => words::LOGIN_NEEDED_FIRST.to_owned(),
             Self::OtherPerson => words::PAGE_OF_ANOTHER_PERSON.to_owned(),
@@ -319,6 +333,10 @@ impl FormError {
             | Self::NotAssigned
             | Self::HasAnswered
             | Self::NotHanded(_)
+            | Self::NoDraft
+            | Self::DraftRefused(_)
+            | Self::DraftNotSaved
+            | Self::DraftIsGone
             | Self::NotAChoice
             | Self::NoLogin { .. }
             | Self::OtherPerson
@@ -475,6 +493,8 @@ mod tests {
 
     /// The forms beside that of the answer: claim or release, hand on, assign to others. Each has one button.
     const HANDS: usize = 3;
+    /// The buttons about drafts in the form of the answer: save.
+    const DRAFTS: usize = 1;
 
     // The page must work for a person without scripts, and a scanner that renders it must not decide anything.
     #[test]
@@ -550,7 +570,7 @@ mod tests {
         assert!(html.contains("41 lines of “<bdi>Proposed text</bdi>” are hidden."));
         assert!(html.contains("<a href=\"?show=everything#r0\">Show everything</a>"));
         let html = page(Reading::Everything);
-        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + HANDS, 1 + HANDS));
+        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + DRAFTS + HANDS, 1 + HANDS));
         assert!(
             html.contains("<tr id=\"r0\">")
                 && html.contains("href=\"?show=everything&amp;end=reached#d\"")
@@ -602,7 +622,7 @@ mod tests {
             let whole = OpenQuestion { reading: Reading::Everything, ..question }.render().unwrap();
             let marks = whole.matches("mark\" id=\"end").count();
             assert!(whole.contains(&anchor) && marks == 1, "{name}: {anchor} leads nowhere, or to no end");
-            assert!(whole.matches(" disabled>").count() == buttons + HANDS, "{name}: its end was not seen");
+            assert!(whole.matches(" disabled>").count() == buttons + DRAFTS + HANDS, "{name}: its end was not seen");
         }
         for question in [
             asks(&"x".repeat(1_200)),
