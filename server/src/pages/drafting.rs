@@ -77,7 +77,7 @@ pub(super) fn typed(form: &Form, link: &LinkView) -> DraftValues {
 pub(super) fn taking(form: &Form, draft: &Draft, link: &LinkView) -> Form {
     let DraftValues { value, fields, comment, reason } = draft.values.clone();
     let fields = match &link.question.proposal {
-        Some(proposal) => edited(&proposal.shape(), &form.fields, fields),
+        Some(proposal) => edited(&proposal.shape(), &form.fields, &fields),
         None if fields.is_empty() => form.fields.clone(),
         None => fields,
     };
@@ -92,7 +92,7 @@ pub(super) fn taking(form: &Form, draft: &Draft, link: &LinkView) -> Form {
 }
 
 /// The texts of the fields with those that a draft changed.
-fn edited(shape: &Shape, typed: &Typed, draft: Typed) -> Typed {
+fn edited(shape: &Shape, typed: &Typed, draft: &Typed) -> Typed {
     let mut edited = typed.clone();
     for field in shape.fields() {
         let own: Vec<_> = draft.iter().filter(|(name, _)| field.owns(name)).collect();
@@ -142,7 +142,7 @@ mod tests {
         let draft = proposed.changed(&shape, &texts(&[("/amount", "400"), ("/note", "a")]));
         assert_eq!(draft, texts(&[("/amount", "400"), ("/sure", "")]), "a box that is not ticked any more is a change");
         let since = texts(&[("/amount", "412"), ("/note", "b"), ("/sure", "on")]);
-        assert_eq!(edited(&shape, &since, draft), texts(&[("/amount", "400"), ("/note", "b")]));
+        assert_eq!(edited(&shape, &since, &draft), texts(&[("/amount", "400"), ("/note", "b")]));
     }
 
     #[test]
