@@ -1,7 +1,5 @@
 //! The grounds on which people decide, as they read them: on the page of a question, in its mail and on the record.
 
-#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
-
 use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::browser::{Browser, BrowserOptions};

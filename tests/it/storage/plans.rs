@@ -377,6 +377,15 @@ async fn endings(app: &mut TestApp) {
     app.settle().await;
 }
 
+/// Two questions of one kind: the second one names how the first one was decided.
+async fn decided_before(app: &mut TestApp) {
+    let kind = json!({"question_key": "refund"});
+    let (intent, id) = app.ask(kind.clone()).await;
+    app.operator().respond(intent, &id, "approve").await.ok();
+    let (_, id) = app.ask(kind).await;
+    assert_eq!(app.agent().suspension(&id).await["earlier_decisions"][0]["response"], "approve");
+}
+
 /// Does each thing that a server does in a day once.
 async fn a_day(app: &mut TestApp) {
     app.smtp.mailed().await; // The mails of the day before are removed.
@@ -430,11 +439,7 @@ async fn a_day(app: &mut TestApp) {
         agent.get(&format!("{path}{page}")).await.ok();
     }
     agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
-    let kind = json!({"question_key": "refund"});
-    let (intent, id) = app.ask(kind.clone()).await;
-    operator.respond(intent, &id, "approve").await.ok();
-    let (_, id) = app.ask(kind).await;
-    assert_eq!(agent.suspension(&id).await["earlier_decisions"][0]["response"], "approve");
+    decided_before(app).await;
     app.ask(json!({})).await;
     let (intent, id) = app.ask(json!({})).await;
     let path = format!("api/v1/intents/{intent}/suspend/respond");
@@ -443,9 +448,8 @@ async fn a_day(app: &mut TestApp) {
     auditor.get(&format!("api/v1/suspensions?limit=1&cursor={}", first["next_cursor"].as_str().unwrap())).await.ok();
     app.smtp.script(Fault::RejectRecipient);
     app.ask(json!({})).await;
-    let failed = app.api(Role::Admin).get("api/v1/deliveries?state=failed").await.ok();
-    let failed = failed["deliveries"][0]["id"].as_str().unwrap().to_owned();
-    app.api(Role::Admin).post(&format!("api/v1/deliveries/{failed}/redrive"), json!({})).await;
+    let failed = app.api(Role::Admin).get("api/v1/deliveries?state=failed").await.ok()["deliveries"][0]["id"].clone();
+    app.api(Role::Admin).post(&format!("api/v1/deliveries/{}/redrive", failed.as_str().unwrap()), json!({})).await;
     app.settle().await;
     auditor.get("metrics").await;
     app.anonymous().get("readyz").await;

@@ -77,11 +77,18 @@ pub(in crate::cli) struct AskArgs {
     /// Say how much is at stake: low, medium, high or critical. People see it, and the server may demand more of an answer then.
     #[arg(long, value_name = "RISK", value_parser = risk)]
     risk: Option<Risk>,
-    /// Explain the action: a file with a JSON object of what_happens, why, impact, rollback, links and evidence, each optional.
-    #[arg(long, value_name = "FILE")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "Explain the action: a file with a JSON object of what_happens, why, impact, rollback, links and evidence, each optional"
+    )]
     explanation: Option<PathBuf>,
-    /// Say whether the action can be taken back: reversible, hard_to_reverse or irreversible.
-    #[arg(long, value_name = "WORD", value_parser = reversibility)]
+    #[arg(
+        long,
+        value_name = "WORD",
+        value_parser = reversibility,
+        help = "Say whether the action can be taken back: reversible, hard_to_reverse or irreversible"
+    )]
     reversibility: Option<Reversibility>,
     /// Name the kind of question. People see how the newest questions of yours with the same name were decided.
     #[arg(long, value_name = "KEY")]
