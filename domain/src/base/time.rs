@@ -22,22 +22,26 @@ pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// Reads either form. `None` also for a time outside the years 0 to 9999 in UTC, which RFC 3339 cannot write.
+/// Reads either form, and also times that are not [plain](is_plain).
 pub fn parse(text: &str) -> Option<DateTime<Utc>> {
     if let Some(time) = written_here(text.as_bytes()) {
         return Some(time);
     }
-    let time = match DateTime::parse_from_rfc3339(text) {
-        Ok(time) => time.with_timezone(&Utc),
-        Err(_) => NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?.and_utc(),
-    };
-    is_writable(time).then(|| to_micros(time))
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(to_micros(time.with_timezone(&Utc)));
+    }
+    let naive = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?;
+    Some(to_micros(naive.and_utc()))
 }
 
-/// Whether RFC 3339 can write a time: it has four digits for the year.
-pub fn is_writable(time: DateTime<Utc>) -> bool {
-    (0..=9999).contains(&time.year())
+/// Whether every program can read a time that this server writes: its year in UTC is 1 to 9999, and it is no leap second. RFC 3339 has four
+/// digits for the year, and Python knows neither a year 0 nor leap seconds.
+pub fn is_plain(time: DateTime<Utc>) -> bool {
+    (1..=9_999).contains(&time.year()) && time.timestamp_subsec_nanos() < 1_000_000_000
 }
+
+/// The sentence about a time that is not [plain](is_plain).
+pub const MUST_BE_PLAIN: &str = "must be in the years 1 to 9999, and no leap second";
 
 /// Reads a time in one of the two forms that this server writes, which takes a tenth of the time of a parser for all forms. `None` for
 /// every other text, and for a time that is on no calendar.
