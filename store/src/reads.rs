@@ -19,11 +19,10 @@ use domain::wire::{
     SuspensionPage, SuspensionRecord,
 };
 
-use super::assigning::counted;
-use super::earlier;
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::standing::{Hold, Standing};
+use super::{assigning::counted, earlier};
 use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;

@@ -193,7 +193,7 @@ on_each_store! {
         assert_eq!(app.person().open(&path).await.header("location"), "/login");
         let mut ada = logins::log_in(app, ADA).await;
         let page = ada.open(&path).await;
-        assert!(page.html.contains("Out of office") && !page.html.contains("You are out of office"), "{}", page.html);
+        assert!(page.html.contains("Out of office") && !page.html.contains("Your time out of office"), "{}", page.html);
         let nonce = page.nonce();
         let send = |from: &'static str, until: &'static str, deputy: &'static str| [("from", from), ("until", until), ("deputy", deputy)];
         let fields = |of: [(&'static str, &'static str); 3]| {
@@ -218,12 +218,12 @@ on_each_store! {
         assert_eq!(eve.post(&path, &right).await.status, 403, "the form was shown to another person");
         assert_eq!(ada.post(&path, &right).await.status, 303);
         let page = ada.open(&path).await;
-        assert!(page.html.contains("You are out of office") && page.html.contains(DAN), "{}", page.html);
+        assert!(page.html.contains("Your time out of office") && page.html.contains(DAN), "{}", page.html);
         let (kind, actor, payload) = logins::last(app, 1).await.remove(0);
         assert_eq!((kind.as_str(), actor.as_str(), &payload["deputy"]), ("person.away", ADA, &json!(DAN)));
         assert_eq!(ada.post(&path, &[("nonce", &nonce), ("back", "yes")]).await.status, 303);
-        assert!(!ada.open(&path).await.html.contains("You are out of office"));
+        assert!(!ada.open(&path).await.html.contains("Your time out of office"));
         assert_eq!(app.person().post(&path, &right).await.header("location"), "/login", "no session");
-        assert!(!ada.open(&path).await.html.contains("You are out of office"));
+        assert!(!ada.open(&path).await.html.contains("Your time out of office"));
     }
 }
