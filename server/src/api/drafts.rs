@@ -14,8 +14,8 @@ use crate::edge::route::{Routes, get, put, suspension_id};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/draft", [put(Work::Write, save)]);
-    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/drafts", [get(Work::List, list)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/draft", [put(Work::Write, save_draft)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/drafts", [get(Work::List, drafts)]);
 }
 
 /// Saves a draft of an answer, which the other people who may answer see, in place of the one that the caller's person saved before. A draft
@@ -26,7 +26,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
     request_body = SaveDraftRequest, responses((status = 200, body = DraftList),
     (status = 403, description = "`not_assigned`, `self_response`, `assurance_too_low`: the caller may not answer; `forbidden`"), (status = 404),
     (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
-pub(super) async fn save(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn save_draft(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
@@ -42,7 +42,7 @@ pub(super) async fn save(request: HttpRequest, shared: Data<Shared>) -> Result<H
     responses((status = 200, body = DraftList),
     (status = 403, description = "`not_assigned`, `self_response`, `assurance_too_low`: the caller may not answer; `forbidden`"), (status = 404),
     (status = 409, description = "`already_resolved`, `expired`")))]
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn drafts(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let drafts = shared.store.drafts(caller.principal, suspension_id).await?;
