@@ -71,7 +71,7 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 4096)]
     pub rollback: Option<String>,
-    /// Addresses that begin with `https://` or `http://`: at most 10, of at most 2,000 characters. People see them as text and not as
+    /// Addresses with the scheme `https` or `http`: at most 10, of at most 2,000 characters. People see them as text and not as
     /// links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 10)]
