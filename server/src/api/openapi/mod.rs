@@ -133,35 +133,28 @@ fn describe() -> Value {
         }
     }
     let declared = Routes::declared(super::declare);
+    let schemas = document["components"]["schemas"].clone();
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, item) in paths {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let route = declared.iter().find(|route| route.path == *path && route.method.as_str().eq_ignore_ascii_case(method));
-            complete(path, method, route, operation);
+            complete(path, method, route, &schemas, operation);
         }
     }
     document
 }
 
-/// The operations with a body in which no field is required. An absent body counts as an empty object, which is enough for them.
-const BODILESS: [&str; 13] = [
-    "leases_renew",
-    "suspensions_cancel",
-    "suspensions_remind",
-    "approvals_approve",
-    "approvals_deny",
-    "access_approve",
-    "access_deny",
-    "portfolios_update",
-    "tasks_claim",
-    "tasks_complete",
-    "tasks_fail",
-    "tasks_progress",
-    "plans_update",
-];
+/// Whether an absent body, which counts as an empty object, can be enough for an operation: its body's schema requires no field.
+fn takes_no_body(operation: &Value, schemas: &Value) -> bool {
+    let Some(reference) = operation.pointer("/requestBody/content/application~1json/schema/$ref").and_then(Value::as_str) else {
+        return false;
+    };
+    let schema = &schemas[reference.rsplit('/').next().unwrap_or_default()];
+    schema["type"] == "object" && schema["required"].as_array().is_none_or(Vec::is_empty)
+}
 
 /// Adds to an operation the facts that its handler does not know.
-fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut Value) {
+fn complete(path: &str, method: &str, route: Option<&Declared>, schemas: &Value, operation: &mut Value) {
     let keyed = route.is_some_and(|route| route.is_keyed);
     let surface = route.map_or(Surface::Ours, |route| route.surface);
     if !keyed {
@@ -176,7 +169,7 @@ fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut 
     if let Some(example) = examples::body(text(&operation["operationId"])) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
-    if BODILESS.contains(&text(&operation["operationId"])) {
+    if takes_no_body(operation, schemas) {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(surface, keyed, bodied, &mut operation["responses"]);
