@@ -196,10 +196,9 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
         | ("delete", "/api/v1/intents/{intent_id}/dependencies/{dependency_id}")
         | ("put" | "delete", "/api/v1/intents/{intent_id}/governance") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
-        // The list of messages and the receipt have no version: they can change without a new version of their suspension.
-        ("get", "/api/v1/suspensions/{suspension_id}/deliveries") | ("post", "/api/v1/suspensions/{suspension_id}/receipt") => {
-            None
-        }
+        // The lists of messages and drafts and the receipt have no version: they can change without a new version of their suspension.
+        ("get", "/api/v1/suspensions/{suspension_id}/deliveries" | "/api/v1/suspensions/{suspension_id}/drafts")
+        | ("post", "/api/v1/suspensions/{suspension_id}/receipt") => None,
         ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,
     }
