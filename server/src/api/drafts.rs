@@ -37,11 +37,10 @@ pub(super) async fn save_draft(request: HttpRequest, shared: Data<Shared>) -> Re
 
 /// Lists the drafts of an open question, oldest first: for those who may answer it, and for auditors.
 ///
-/// A question that has ended without an answer has its drafts in its record.
+/// A question that has ended has none: those of an end without an answer are in its record.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/drafts", tag = "suspensions", params(("suspension_id" = String, Path)),
     responses((status = 200, body = DraftList),
-    (status = 403, description = "`not_assigned`, `self_response`, `assurance_too_low`: the caller may not answer; `forbidden`"), (status = 404),
-    (status = 409, description = "`already_resolved`, `expired`")))]
+    (status = 403, description = "`not_assigned`, `self_response`, `assurance_too_low`: the caller may not answer; `forbidden`"), (status = 404)))]
 pub(super) async fn drafts(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let suspension_id = suspension_id(&request)?;
