@@ -27,7 +27,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Refused` as with [`save_draft`](Client::save_draft).
+    /// `Refused` as with [`save_draft`](Client::save_draft), except that a question that is no longer open has an empty list.
     pub async fn drafts(&self, id: SuspensionId) -> Result<DraftList, CallError> {
         self.send(Call::read("/api/v1/suspensions/{id}/drafts", [id.expose()])).await
     }
