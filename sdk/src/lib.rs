@@ -81,6 +81,7 @@ mod problem;
 mod question;
 mod receipt;
 mod seconds;
+mod several;
 mod sse;
 mod subscription;
 mod task;

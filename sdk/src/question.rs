@@ -23,6 +23,7 @@ use crate::choice::{Choice, Choices};
 use crate::key::Key;
 use crate::problem::Problem;
 use crate::seconds::whole_seconds;
+use crate::several;
 
 /// A question to a person, and the type `T` of its answer.
 ///
@@ -55,10 +56,10 @@ use crate::seconds::whole_seconds;
 /// that the person read.
 #[must_use = "a question reaches no person until it is asked"]
 pub struct Question<T> {
-    request: SuspendRequest,
+    pub(crate) request: SuspendRequest,
     key: Key,
     codec: Codec<T>,
-    errors: Vec<FieldError>,
+    pub(crate) errors: Vec<FieldError>,
 }
 
 /// How the answers of one kind of question are read and written.
@@ -453,7 +454,7 @@ impl<T> Prepared<T> {
         let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
         let answers_alike = request.response_type == Some(asked.response_type)
             && (asked.response_type != ResponseType::Choice || offered == recorded)
-            && request.schema.as_ref() == asked.schema.as_deref().map(Schema::members)
+            && several::is_schema_of(request, asked.schema.as_deref())
             && request.editable.as_ref() == asked.editable.as_deref().map(Schema::members)
             && is_same(request.proposal.as_ref(), asked.original_proposal.as_ref().or(asked.proposal.as_ref()));
         // Silence has the same meaning for both in three cases: a person has answered the recorded question, the recorded

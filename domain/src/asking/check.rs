@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::asking::assigning;
 use crate::asking::choice::judge;
+use crate::asking::{assigning, several};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::text::is_blank;
 use crate::form::Schema;
@@ -19,7 +19,7 @@ use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, QUESTION_BYTES_MAX, ResponseType,
     Style, SuspensionChoice,
 };
-use crate::wire::{ChoiceRequest, QuorumRequest, SuspendRequest};
+use crate::wire::{ChoiceRequest, QuestionRequest, QuorumRequest, SuspendRequest};
 
 /// The most bytes of JSON in a fallback value, and in the metadata of a choice or an answer.
 pub const VALUE_BYTES_MAX: usize = 16 * 1024;
@@ -47,8 +47,27 @@ impl Check {
         (assignees, quorum.map_err(|errors| self.errors.extend(errors)).unwrap_or_default())
     }
 
-    /// Reads the schema of a form.
-    pub(super) fn schema(&mut self, schema: Option<Map<String, Value>>, response_type: ResponseType) -> Option<Box<Schema>> {
+    /// Reads the schema of a form, or the questions that become one.
+    pub(super) fn schema(
+        &mut self,
+        schema: Option<Map<String, Value>>,
+        questions: Option<&[QuestionRequest]>,
+        response_type: ResponseType,
+    ) -> Option<Box<Schema>> {
+        if let Some(questions) = questions {
+            if schema.is_some() {
+                self.error("schema", UNSUPPORTED, "must be left out: the questions become the schema");
+            }
+            if response_type != ResponseType::Form {
+                self.error(
+                    "questions",
+                    UNSUPPORTED,
+                    "must be left out: only a question with the response_type form asks several",
+                );
+                return None;
+            }
+            return several::schema(questions).map_err(|errors| self.errors.extend(errors)).ok().map(Box::new);
+        }
         let schema = schema?;
         if response_type != ResponseType::Form {
             self.error("schema", UNSUPPORTED, "must be left out: only a question with the response_type form has a schema");

@@ -20,5 +20,6 @@ pub mod preview;
 pub mod recording;
 pub mod requesting;
 pub mod secrets;
+pub mod several;
 pub mod subscribing;
 pub mod tasking;

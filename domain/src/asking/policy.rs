@@ -17,7 +17,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::channel::Channels;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::suspension::seeming::SeemingSecret;
-use crate::suspension::{Kind, NOTIFY_TO_MAX, Question, RequiredAssurance, SuspensionChoice};
+use crate::suspension::{Kind, NOTIFY_TO_MAX, Question, RequiredAssurance, ResponseType, SuspensionChoice};
 use crate::wire::SuspendRequest;
 
 /// The longest channel hint, in characters.
@@ -97,12 +97,13 @@ impl AskingPolicy {
         if client.is_some() {
             narrow(&mut request, &mut check);
         }
-        let response_type = request.response_type.unwrap_or_default();
+        let several = request.questions.as_ref().map(|_| ResponseType::Form);
+        let response_type = request.response_type.or(several).unwrap_or_default();
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let (assignees, quorum) = check.people(request.assignees, request.quorum, response_type, &choices);
-        let schema = check.schema(request.schema, response_type);
+        let schema = check.schema(request.schema, request.questions.as_deref(), response_type);
         let comment_on_refusal = check.comment(request.comment_on_refusal, response_type, &choices);
         let proposal = check.proposal(request.proposal, request.editable, response_type, &choices);
         let grounds = check.grounds(request.question_key, request.explanation, request.reversibility);

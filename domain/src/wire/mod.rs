@@ -25,6 +25,7 @@ mod receipts;
 mod records;
 mod redactions;
 mod requests;
+mod several;
 mod signals;
 mod subscriptions;
 mod suspensions;
@@ -80,6 +81,7 @@ pub use self::requests::{
     ApprovalList, ApprovalRequest, ApprovalView, ArbitrationRequest, ArbitrationView, DecideApprovalRequest, EscalationList,
     EscalationRequest, EscalationView, ResolveEscalationRequest,
 };
+pub use self::several::{OptionRequest, QuestionRequest};
 pub use self::signals::{Signal, is_signalled};
 pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{

@@ -24,8 +24,7 @@ use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
     AskedBefore, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
-use crate::wire::DraftView;
-use crate::wire::EarlierDecision;
+use crate::wire::{DraftView, EarlierDecision, QuestionRequest};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -95,6 +94,11 @@ pub struct SuspendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub schema: Option<Map<String, Value>>,
+    /// Several questions that one person answers together, 1 to 20: they become the `schema` of a `form` with a field for each. The
+    /// `response_type` is then `form`, and may be left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 20)]
+    pub questions: Option<Vec<QuestionRequest>>,
     /// How much is at stake. People see it, and the server may demand more of an answer to a question with a high risk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,

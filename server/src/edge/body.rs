@@ -42,7 +42,7 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 42] = [
+const DEMANDING: [&str; 43] = [
     "acl",
     "agents",
     "allowed_agents",
@@ -70,6 +70,7 @@ const DEMANDING: [&str; 42] = [
     "portfolio_id",
     "proposal",
     "question_key",
+    "questions",
     "quorum",
     "quorum_threshold",
     "read_only",

@@ -62,6 +62,61 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], value);
     }
 
+    /// Several questions are one form: one page, one answer with a member for each, and the schema in the record and the log.
+    async fn several_questions_are_one_form(app: &mut TestApp) {
+        let agent = app.agent();
+        let questions = json!([
+            {"name": "law", "question": "Which law <b>applies</b>?", "choices": [{"value": "de", "label": "Germany"}, {"value": "no", "label": "Norway"}]},
+            {"name": "parts", "question": "Which parts?", "multiple": true, "choices": [{"value": "a", "label": "Annex A"}, {"value": "b", "label": "Annex B"}]},
+            {"name": "notice", "question": "May we give notice?", "response_type": "confirm"},
+            {"name": "why", "question": "Why?", "response_type": "text", "required": false},
+        ]);
+        let (intent, id) = agent.ask(json!({"question": "What does the contract say?", "questions": questions, "choices": []})).await;
+        let record = agent.suspension(&id).await;
+        assert_eq!(record["response_type"], "form");
+        assert_eq!(record["schema"]["x-order"], json!(["law", "parts", "notice", "why"]));
+        app.settle().await;
+        let link = app.smtp.next_mail().await.link(&app.base);
+        let mut person = app.person();
+        let page = person.open(&link).await;
+        for words in ["What does the contract say?", "Which law &#60;b&#62;applies&#60;/b&#62;?", "Annex B", "May we give notice?", "Norway"] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        app.restart().await;
+        for (value, field, rule) in [
+            (json!({"law": "de", "parts": ["a"]}), "value/notice", "required"),
+            (json!({"law": "de", "parts": [], "notice": "no"}), "value/parts", "minItems"),
+            (json!({"law": "de", "parts": ["a"], "notice": true}), "value/notice", "oneOf"),
+        ] {
+            let refused = app.operator().respond(intent, &id, value.clone()).await;
+            assert!(fields((refused.status, &refused.body)).contains(&(field.to_owned(), rule.to_owned())), "{value}: {}", refused.body);
+        }
+        let value = json!({"law": "de", "parts": ["a", "b"], "notice": "no"});
+        assert_eq!(app.operator().respond(intent, &id, value.clone()).await.ok()["value"], value);
+    }
+
+    /// Questions that cannot be one form are refused when they are asked.
+    async fn questions_that_are_no_form_are_refused(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = json!([{"name": "a", "question": "May we?", "response_type": "confirm"}]);
+        for (question, field, rule) in [
+            (json!({"questions": []}), "questions", "count"),
+            (json!({"questions": [{"name": "a", "question": "q"}]}), "questions[0].choices", "required"),
+            (json!({"questions": one, "schema": contract()}), "schema", "unsupported"),
+            (json!({"questions": one, "response_type": "text"}), "questions", "unsupported"),
+            (json!({"questions": one, "response_type": "choice", "choices": [{"value": "v", "label": "l"}]}), "questions", "unsupported"),
+        ] {
+            let mut whole = json!({"question": "Which?", "choices": []});
+            whole.as_object_mut().unwrap().extend(question.as_object().unwrap().clone());
+            let refused = agent.suspend(intent, whole).await;
+            assert_eq!(fields((refused.status, &refused.body)), [(field.to_owned(), rule.to_owned())], "{question}");
+        }
+        let unknown = json!({"question": "Which?", "choices": [], "questions": [{"name": "a", "question": "q", "style": "danger"}]});
+        assert_eq!(agent.suspend(intent, unknown).await.status, 422);
+        assert_eq!(agent.status(intent).await, "active");
+    }
+
     /// A form that people cannot be shown is refused when it is asked, and not when they open it.
     async fn a_schema_that_cannot_be_shown_is_refused_with_its_place(app: &mut TestApp) {
         let agent = app.agent();

@@ -13,7 +13,7 @@ use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
-use harness::on_each_store;
+use harness::on_one_store;
 use serde_json::{Map, Value, json};
 
 /// Members whose values differ even between the results of two equal requests. The comparison leaves them out.
@@ -422,6 +422,12 @@ fn members_of_endings() -> Vec<Member> {
         Member::of("SuspendRequest", &confirm, "proposal", json!({"a": 1})),
         Member::of(
             "SuspendRequest",
+            &json!({"question": "Which?", "response_type": "form"}),
+            "questions",
+            json!([{"name": "a", "question": "q", "response_type": "confirm"}]),
+        ),
+        Member::of(
+            "SuspendRequest",
             &json!({"question": "Which?", "response_type": "confirm", "proposal": {"a": 1}}),
             "editable",
             json!({"type": "object", "properties": {"a": {"type": "integer"}}}),
@@ -629,7 +635,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
     (status, comparable(serde_json::from_str(&seen).unwrap()))
 }
 
-on_each_store! {
+on_one_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
         let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), people::members_of_assignees(), receipts::members(), grounds::members()].concat();

@@ -50,7 +50,7 @@ pub(in crate::cli) struct AskArgs {
     /// Ask for free text.
     #[arg(long)]
     text: bool,
-    /// Ask for a form: a file with the JSON Schema of the answer. The answer is printed as JSON.
+    /// Ask for a form: a file with the JSON Schema of the answer, or with a list of questions. The answer is printed as JSON.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "choices", "text"])]
     form: Option<PathBuf>,
     /// Propose an action: a file with its arguments, a JSON object. --json prints them as the person approved them.
@@ -150,9 +150,10 @@ impl AskArgs {
             return Ok(Asked::Words(finished(self, question, fallback.map(str::to_owned), idempotency_key)?));
         }
         if let Some(file) = &self.form {
-            let schema = json_in(file)?;
+            let schema: Value = json_in(file)?;
             let fallback = fallback.map(serde_json::from_str).transpose().context("--fallback must be JSON, as the answer is")?;
-            let question = Question::form(&self.question).schema(schema);
+            let question = Question::form(&self.question);
+            let question = if schema.is_array() { question.questions(schema) } else { question.schema(schema) };
             return Ok(Asked::Form(finished(self, question, fallback, idempotency_key)?));
         }
         if self.choices.is_empty() {
