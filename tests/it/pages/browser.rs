@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::pages::looks::{fits, looks};
+use crate::pages::looks::{fits, looks, picture};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refund {
@@ -419,7 +419,7 @@ on_one_store! {
             let hidden = browser.evaluate("document.getElementById('r1').getBoundingClientRect().top").await;
             assert!((-1.0..400.0).contains(&hidden.as_f64().unwrap()), "it leads to what was hidden, not to {hidden}");
             assert_eq!(browser.evaluate(live).await, 0, "its end is out of sight");
-            browser.screenshot(&shots().join(format!("everything-{width}-{javascript}.png"))).await;
+            picture(&browser, &format!("everything-{width}-{javascript}")).await;
             if javascript {
                 let unlocked = format!(
                     "new Promise((yes) => {{
@@ -436,7 +436,7 @@ on_one_store! {
                 assert_eq!(browser.evaluate(below).await, true, "the answers are below the end");
             }
             assert_eq!(browser.evaluate(live).await, 3);
-            browser.screenshot(&shots().join(format!("read-{width}-{javascript}.png"))).await;
+            picture(&browser, &format!("read-{width}-{javascript}")).await;
             browser.press("button[value=deny]").await;
             assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
             assert_eq!(browser.console_errors().await, [""; 0]);
@@ -465,7 +465,7 @@ on_one_store! {
             assert_eq!(browser.evaluate(&looked).await, 0, "the end of {first} is out of sight at {width} px");
             let top = browser.evaluate(&format!("document.getElementById('{first}').getBoundingClientRect().top")).await;
             assert!((-1.0..400.0).contains(&top.as_f64().unwrap()), "it leads to the first line, not to {top}");
-            browser.screenshot(&shots().join(format!("described-{first}-{width}.png"))).await;
+            picture(&browser, &format!("described-{first}-{width}")).await;
             // When an element above disappears, some browsers keep the rest of the page in place by themselves, and others do
             // not. Here this help is off, so the page itself must keep the button in place.
             let stays = format!(
@@ -525,7 +525,7 @@ on_one_store! {
         for (name, url) in &pages {
             browser.open(url).await;
             browser.show_as("print", &[]).await;
-            browser.screenshot(&shots().join(format!("{name}-print.png"))).await;
+            picture(&browser, &format!("{name}-print")).await;
             let text = browser.text().await;
             for shown in ["asks", "You answer as ops@example.com", "If no person answers", "Until"] {
                 assert!(text.contains(shown), "{shown} is missing in {text}");
@@ -538,7 +538,7 @@ on_one_store! {
                 assert_eq!(style, value, "{css} on paper");
             }
             browser.show_as("", &[("forced-colors", "active"), ("prefers-reduced-motion", "reduce")]).await;
-            browser.screenshot(&shots().join(format!("{name}-forced.png"))).await;
+            picture(&browser, &format!("{name}-forced")).await;
             assert_eq!(browser.evaluate("getComputedStyle(document.querySelector('.bar')).borderTopStyle").await, "solid");
             assert_eq!(browser.evaluate("getComputedStyle(document.querySelector('.choice')).transitionDuration").await, "0s");
             browser.show_as("", &[("prefers-color-scheme", "dark")]).await;

@@ -8,6 +8,8 @@ use harness::on_each_store;
 use harness::person::Page;
 use serde_json::{Value, json};
 
+use crate::pages::looks::picture;
+
 /// Asks a question on a new intent. Returns the suspension's id and the link in the operator's mail.
 async fn asked(app: &TestApp, change: Value) -> (String, String) {
     let agent = app.agent();
@@ -144,7 +146,7 @@ on_each_store! {
         assert!(browser.text().await.contains("This question was answered while you read it"));
         assert_eq!(browser.evaluate(spoken).await, "This question was answered while you read it");
         assert_eq!(browser.accessibility_violations().await, [""; 0]);
-        browser.screenshot(&crate::pages::browser::shots().join("closed-while-read-390-light.png")).await;
+        picture(&browser, "closed-while-read-390-light").await;
         assert_eq!(browser.evaluate(left).await, "Closed");
         browser.type_into("#comment", "st").await;
         assert_eq!(browser.evaluate("document.activeElement.id + ': ' + document.activeElement.value").await, "comment: Ask the carrier first");
@@ -193,7 +195,7 @@ on_each_store! {
         look_again(&browser, gone).await;
         assert!(browser.text().await.contains("The server does not answer"), "{}", browser.text().await);
         assert_eq!(browser.accessibility_violations().await, [""; 0]);
-        browser.screenshot(&crate::pages::browser::shots().join("server-gone-390-light.png")).await;
+        picture(&browser, "server-gone-390-light").await;
         assert_eq!(browser.url().await, link, "the press led nowhere");
         assert_eq!(browser.evaluate("document.getElementById('comment').value").await, "Ask the carrier first");
         assert_eq!(browser.evaluate("document.querySelectorAll('[aria-disabled]').length").await, 0);

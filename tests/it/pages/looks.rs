@@ -1,6 +1,7 @@
 //! The widths and colours in which the pages are looked at.
 //!
-//! `./test` looks at each width in one scheme. This command looks at each in both:
+//! `./test` looks at each width in one scheme, asks axe about a desk and a phone, and takes no pictures. This command looks at each width
+//! in both schemes, asks axe about all of them, and takes a picture of each page:
 //! `PLACET_LOOKS=all cargo test -p placet-tests --test it -- pages::`.
 
 use harness::browser::Browser;
@@ -13,19 +14,39 @@ pub(crate) const WIDTHS: [u32; 3] = [1280, 390, 320];
 
 /// Each width to look at, and whether the colours are dark.
 pub(crate) fn looks() -> Vec<(u32, bool)> {
+    if at_all() {
+        WIDTHS.into_iter().flat_map(|width| [(width, false), (width, true)]).collect()
+    } else {
+        vec![(1280, false), (390, true), (320, false)]
+    }
+}
+
+/// Whether every look is wished for, with its picture.
+fn at_all() -> bool {
     match wish("PLACET_LOOKS").as_deref() {
-        None => vec![(1280, false), (390, true), (320, false)],
-        Some("all") => WIDTHS.into_iter().flat_map(|width| [(width, false), (width, true)]).collect(),
+        None => false,
+        Some("all") => true,
         Some(other) => panic!("PLACET_LOOKS is \"all\" or absent, not {other:?}"),
     }
 }
 
-/// Takes a picture of the present page, which must fit the width and break no rule of accessibility.
+/// Takes a picture of the present page if pictures are wished for.
+pub(crate) async fn picture(browser: &Browser, name: &str) {
+    if at_all() {
+        browser.screenshot(&shots().join(format!("{name}.png"))).await;
+    }
+}
+
+/// Checks that the present page fits the width and breaks no rule of accessibility.
 pub(crate) async fn fits(browser: &Browser, name: &str, (width, dark): (u32, bool)) {
     let scheme = if dark { "dark" } else { "light" };
-    browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
+    picture(browser, &format!("{name}-{width}-{scheme}")).await;
     let (content, room) = browser.scroll_width().await;
     assert!(content <= room, "{name} is {content} px wide at {width} px");
+    // The rules depend on the scheme and hardly on the width: in the short run 320 px has its scheme in common with the desk.
+    if width == 320 && !at_all() {
+        return;
+    }
     let found = browser.accessibility_violations().await;
     assert!(found.is_empty(), "{name} at {width} px, {scheme}: {}", found.join("\n"));
 }

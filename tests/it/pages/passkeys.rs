@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use store::host::account;
 
 use super::browser::shots;
-use super::looks::{fits, looks};
+use super::looks::{fits, looks, picture};
 use crate::people::logins::{ADA, list};
 use crate::people::passkeys::{ask, ask_for, at_home, recorded};
 
@@ -180,7 +180,7 @@ on_each_store! {
         browser.press("button[value=yes]").await;
         assert!(browser.text().await.contains("No passkey signed this answer"), "{}", browser.text().await);
         assert_eq!(browser.evaluate("document.getElementById('comment').value.trim()").await, "typed");
-        browser.screenshot(&shots().join("open-passkey-unsigned-390-light.png")).await;
+        picture(&browser, "open-passkey-unsigned-390-light").await;
         assert_eq!(browser.accessibility_violations().await, [""; 0]);
     }
 }

@@ -13,8 +13,7 @@ use harness::{on_each_store, on_one_store};
 use serde_json::{Value, json};
 use store::work::WORKS_MAX;
 
-use crate::pages::browser::shots;
-use crate::pages::looks::{fits, looks};
+use crate::pages::looks::{fits, looks, picture};
 
 const INTENTS: &str = "api/v1/intents";
 
@@ -141,6 +140,6 @@ on_one_store! {
         let (content, room) = browser.scroll_width().await;
         assert!(content <= room, "{content} px wide at {room} px");
         assert_eq!(browser.accessibility_violations().await, [""; 0]);
-        browser.screenshot(&shots().join("work-much-390.png")).await;
+        picture(&browser, "work-much-390").await;
     }
 }
