@@ -188,7 +188,7 @@ impl TestApp {
             match App::build_on(listener, config.clone(), self.clock.clone(), Arc::new(SystemEntropy)).await {
                 // An earlier server holds the database until its last thread has ended, a moment after it reported its end.
                 Err(error) if error.to_string().ends_with("stop it first") && Instant::now() < give_up => {
-                    tokio::task::yield_now().await;
+                    crate::pause::pause().await;
                 }
                 built => return built,
             }

@@ -20,12 +20,10 @@ use tokio::runtime::Runtime;
 
 use crate::crawler::http_client_builder;
 use crate::folder;
+use crate::pause::pause;
 
 /// How long one `WebDriver` command may take, page loads and the start of Chromium included.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
-/// How long a look at a page that still loads waits for the next. Without a pause the questions themselves would take the processor
-/// from the page.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often chromedriver is started before the test fails. A start fails if another test's server has its port; few ports are
 /// taken, so this many failures in a row do not happen by chance.
 const STARTS_MAX: u32 = 10;
@@ -125,7 +123,7 @@ impl Browser {
         let give_up = Instant::now() + COMMAND_TIMEOUT;
         while !self.shows(document).await {
             assert!(Instant::now() < give_up, "{url} did not load");
-            tokio::time::sleep(LOOK_EVERY).await;
+            pause().await;
         }
     }
 
@@ -205,7 +203,7 @@ impl Browser {
                 return;
             }
             assert!(Instant::now() < give_up, "pressing {what} led nowhere");
-            tokio::time::sleep(LOOK_EVERY).await;
+            pause().await;
         }
     }
 

@@ -11,6 +11,7 @@ pub mod collector;
 pub mod crawler;
 pub mod folder;
 pub mod issuer;
+pub mod pause;
 pub mod person;
 pub mod plans;
 pub mod postfix;

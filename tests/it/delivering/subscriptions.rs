@@ -267,7 +267,7 @@ on_each_store! {
             // The slow endpoints are called first, but a connection may be accepted later than it was begun.
             while fast.connections() == 0 || slow.connections() < 4 {
                 assert!(began.elapsed() < Duration::from_secs(10), "the other agent waits");
-                tokio::task::yield_now().await;
+                harness::pause::pause().await;
             }
         };
         tokio::select! {

@@ -16,9 +16,9 @@ use spdx::{Expression, ParseMode};
 const FILE_LINES_MAX: usize = 700;
 /// The crates whose code is shipped.
 const SHIPPED: &[&str] = &["channels/", "checksums/", "domain/", "sdk/", "server/", "store/"];
-/// The places under `tests/` that may sleep: tests and benchmarks of whole processes, which run on the real clock, and the browser's
-/// harness, which looks again and again at a page that loads.
-const MAY_SLEEP: &[&str] = &["tests/benches/", "tests/harness/bench/", "tests/harness/browser.rs", "tests/process/"];
+/// The places under `tests/` that may sleep: tests and benchmarks of whole processes, which run on the real clock, and the pause between
+/// two looks at a thing that happens in its own time.
+const MAY_SLEEP: &[&str] = &["tests/benches/", "tests/harness/bench/", "tests/harness/pause.rs", "tests/process/"];
 /// Crates that the domain must not need.
 const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"];
 /// The templates of the pages and of the mails.

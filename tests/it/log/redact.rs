@@ -52,7 +52,7 @@ async fn told(app: &TestApp) -> Story {
     let link = app.next_link().await;
     app.person().open(&link).await;
     while rows::number(app, "SELECT count(*) AS number FROM views").await == 0 {
-        tokio::task::yield_now().await;
+        harness::pause::pause().await;
     }
     let answer = json!({"suspension_id": question, "value": WORD, "metadata": {"comment": WORD}});
     app.operator().post(&path("suspend/respond"), answer).await.ok();

@@ -255,7 +255,7 @@ on_each_store! {
         let waiter = agent.clone();
         let wait = spawn(async move { waiter.get(&path).await });
         while !app.api(Role::Auditor).get("metrics").await.text.contains("placet_waiters 1\n") {
-            tokio::task::yield_now().await;
+            harness::pause::pause().await;
         }
         // The waiting request gives its place back; otherwise this loop never ends.
         let place = loop {

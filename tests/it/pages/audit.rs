@@ -329,7 +329,7 @@ on_each_store! {
         assert_eq!(noted().await, 0);
         app.person().open(&link).await;
         while noted().await == 0 {
-            tokio::task::yield_now().await;
+            harness::pause::pause().await;
         }
         app.advance(60).await;
         app.person().open(&link).await;

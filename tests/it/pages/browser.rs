@@ -395,11 +395,10 @@ on_one_store! {
             assert!(html.contains(words), "{name}: {html}");
             mails.push((name, html));
         }
-        for (name, html) in &mails {
-            let file = saved(name, html);
-            for (width, dark) in looks() {
-                let browser = browser(width, dark).await;
-                browser.open(&file).await;
+        for (width, dark) in looks() {
+            let browser = browser(width, dark).await;
+            for (name, html) in &mails {
+                browser.open(&saved(name, html)).await;
                 fits(&browser, name, (width, dark)).await;
             }
         }

@@ -39,7 +39,7 @@ async fn decide(app: &TestApp, person: &mut Person, id: &str, seconds: i64, look
     let url = format!("{}questions/{id}", app.base);
     let nonce = person.open(&url).await.nonce();
     while rows::number(app, "SELECT count(*) AS number FROM views").await < looks {
-        tokio::task::yield_now().await;
+        harness::pause::pause().await;
     }
     app.advance(seconds).await;
     let sent = person.post(&url, &[("nonce", &nonce), ("value", "approve")]).await;

@@ -538,7 +538,7 @@ on_one_store! {
             assert_eq!(browser.evaluate(&format!("document.querySelectorAll('a[href=\"/{path}\"]').length")).await, 1, "{keys:?}");
             browser.key(last).await;
             while browser.url().await != place {
-                tokio::task::yield_now().await;
+                harness::pause::pause().await;
             }
         }
         browser.open(&format!("{}inbox", app.base)).await;

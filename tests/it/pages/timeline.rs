@@ -25,7 +25,7 @@ fn moments(page: &Page) -> Vec<String> {
 /// Waits until so many first looks are noted.
 async fn seen(app: &TestApp, count: i64) {
     while rows::number(app, "SELECT count(*) AS number FROM views").await < count {
-        tokio::task::yield_now().await;
+        harness::pause::pause().await;
     }
 }
 

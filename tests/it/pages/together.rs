@@ -313,7 +313,7 @@ on_one_store! {
                 assert_eq!(browser.evaluate("document.querySelector('#chosen').textContent").await, "Marked: 2");
                 browser.key("b").await;
                 while !browser.url().await.contains("/inbox/together?") {
-                    tokio::task::yield_now().await;
+                    harness::pause::pause().await;
                 }
             } else {
                 for id in [&first, &second] {

@@ -74,7 +74,7 @@ on_each_store! {
         let mut slow_waiting = on_a_thread(move || of_slow.request_input(slow, go()));
         let waits = async {
             while !app.api(Role::Auditor).get("metrics").await.text.contains("\nplacet_waiters 1\n") {
-                tokio::task::yield_now().await;
+                harness::pause::pause().await;
             }
         };
         tokio::time::timeout(Duration::from_mins(1), waits).await.expect("the slow thread never waited");

@@ -29,7 +29,7 @@ async fn answer(app: &TestApp, title: &str, value: &str) {
                     return (intent, record["id"].as_str().unwrap().to_owned());
                 }
             }
-            tokio::task::yield_now().await;
+            harness::pause::pause().await;
         }
     };
     let (intent, id) = asked.await;

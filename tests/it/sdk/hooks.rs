@@ -145,7 +145,7 @@ on_each_store! {
             app.advance(60).await;
             let heard = async {
                 while told.is_empty() || other_told.is_empty() {
-                    tokio::task::yield_now().await;
+                    harness::pause::pause().await;
                 }
             };
             tokio::time::timeout(Duration::from_mins(1), heard).await.expect("nothing was told of the reminder");

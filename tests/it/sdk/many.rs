@@ -30,7 +30,7 @@ async fn waiters_are(app: &TestApp, count: usize) {
     let line = format!("\nplacet_waiters {count}\n");
     let seen = async {
         while !app.api(Role::Auditor).get("metrics").await.text.contains(&line) {
-            tokio::task::yield_now().await;
+            harness::pause::pause().await;
         }
     };
     assert!(tokio::time::timeout(PATIENCE, seen).await.is_ok(), "there were never {count} waits");

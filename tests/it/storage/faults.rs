@@ -142,7 +142,7 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
     wire.arm_unnoticed(Cut::Before);
     let crash = async {
         while wire.cuts() == 0 {
-            tokio::task::yield_now().await;
+            harness::pause::pause().await;
         }
         cluster.restart();
         assert!(cluster.number("placet", next_number).await <= lost, "the crash took nothing back");
@@ -207,7 +207,7 @@ async fn a_server_stops_while_its_database_says_nothing() {
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     Cluster::of_this_process().sql(scratch.name(), cut).await;
     while wire.unheard() == 0 {
-        tokio::task::yield_now().await;
+        harness::pause::pause().await;
     }
     tokio::time::timeout(STOPPED, store.close()).await.expect("it stops without a word from the database");
     scratch.forget().await;

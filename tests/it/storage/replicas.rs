@@ -123,7 +123,7 @@ async fn deadlines_bind_once_and_mails_leave_once_for_two_servers() {
         // A due row that the other server holds yields no work now, but the loop must not end yet.
         while let (rows, Some(_)) = deadlines.run_due().await.unwrap() {
             fired += rows;
-            tokio::task::yield_now().await;
+            harness::pause::pause().await;
         }
         fired
     };
