@@ -54,7 +54,7 @@ certify authority -subj "/CN=Authority"
 certify stranger -subj "/CN=Stranger"
 certify server -CA authority.pem -CAkey authority.key -subj "/CN=localhost" -addext "subjectAltName=DNS:localhost" \
     -addext "basicConstraints=critical,CA:FALSE"
-"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 \
+"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --timeout=300 --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 \
     -c max_connections=400 -c shared_buffers=64MB $5 \
     -c log_line_prefix='%d ' -c ssl=on -c ssl_cert_file='$1/server.pem' -c ssl_key_file='$1/server.key'" start \
     >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
@@ -170,7 +170,7 @@ impl Cluster {
     pub fn restart(&self) {
         let mut restart = Command::new(programs().join("pg_ctl"));
         restart.arg("--pgdata").arg(self.folder.join("data")).arg("--log").arg(self.folder.join("log"));
-        restart.args(["--mode=immediate", "--wait", "restart"]).current_dir(&self.folder);
+        restart.args(["--mode=immediate", "--wait", "--timeout=300", "restart"]).current_dir(&self.folder);
         if am_root(Path::new("/proc/self")) {
             std::os::unix::process::CommandExt::gid(&mut restart, NOBODY);
             std::os::unix::process::CommandExt::uid(&mut restart, NOBODY);
