@@ -11,8 +11,9 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use domain::asking::choice::judge;
 use domain::base::ids::SuspensionId;
+use domain::base::text;
 use domain::base::time::rfc3339;
-use domain::base::{text, words};
+use domain::base::words::{self, Language};
 use domain::form::Shape;
 use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
 use domain::suspension::proposal::{Change, changes};
@@ -166,7 +167,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     let labelled = |text: &str, label: &str| margins.labelled(text, label);
     let ours = |text: &str| margins.ours(text);
     let mut out = String::new();
-    let asked = text::deadline(question.suspended_at, now);
+    let asked = text::deadline(question.suspended_at, now, Language::English);
     writeln!(out, "{}", ours(&format!("Question {}, asked by {}, {asked}", short_id(question.id), asker(question))))?;
     writeln!(out, "{}\n", framed(&question.question, BAR))?;
     if let Some(ending) = Ending::of(question) {
@@ -202,7 +203,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "{}", margins.entry(name, value))?;
     }
     writeln!(out, "\nAnswers")?;
-    if let Some(warning) = judge(offered(question)).warning() {
+    if let Some(warning) = judge(offered(question)).warning(Language::English) {
         writeln!(out, "{}", ours(&format!("{}: {warning}", words::WORDS_MAY_MISLEAD)))?;
     }
     for choice in offered(question) {
@@ -275,7 +276,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
         said.push(format!("The answer {} needs a comment.", values.join(" or ")));
     }
     if let Some(assignees) = &question.assignees {
-        said.push(format!("It may be answered by {}.", assignees.in_words().join(", ")));
+        said.push(format!("It may be answered by {}.", assignees.in_words(Language::English).join(", ")));
     }
     if let Some(Quorum { required_approvals: people, required_by_group, .. }) = &question.quorum {
         let groups = required_by_group.iter().map(|(group, least)| format!(", at least {least} of the group {group}"));
@@ -283,7 +284,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     }
     for CountedAnswer { person, value, at, in_place_of, action_digest: _ } in &question.counted {
         let place = in_place_of.as_ref().map(|place| format!(" in place of {}", name(place))).unwrap_or_default();
-        let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now));
+        let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now, Language::English));
         said.push(format!("{} answered {value}{place} ({at}).", name(person)));
     }
     for HandedOn { from, to } in &question.handed_on {
@@ -340,7 +341,11 @@ fn asker(question: &SuspensionRecord) -> String {
 
 fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
     match question.ends_at() {
-        Some(at) => format!("open until {} ({} left)", text::deadline(at, now), text::time_left(at - now)),
+        Some(at) => format!(
+            "open until {} ({} left)",
+            text::deadline(at, now, Language::English),
+            text::time_left(at - now, Language::English)
+        ),
         None => "open until it is answered or withdrawn".to_owned(),
     }
 }

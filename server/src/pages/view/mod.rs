@@ -25,7 +25,7 @@ mod trouble;
 
 use chrono::{DateTime, Utc};
 use domain::base::text::{repeats, truncated, visible, visible_line};
-use domain::base::words;
+use domain::base::words::Language;
 
 pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
@@ -75,6 +75,8 @@ pub(super) struct Page {
     pub answering_as: Option<String>,
     /// Whether the reader has logged in, so that the page leads to the inbox.
     pub to_inbox: bool,
+    /// The language of the page.
+    pub language: Language,
 }
 
 /// The parts of every page behind the login: the person who logged in.
@@ -112,8 +114,9 @@ impl Asked {
     fn card(&self, length: Length, folds: &mut Folds) -> Card {
         let title = if repeats(&self.intent_title, &self.question) { "" } else { self.intent_title.as_str() };
         let title = visible_line(title).trim().to_owned();
-        let title = folds.line(title, words::TITLE, "main", length);
-        let question = folds.text(visible(self.question.trim()), words::QUESTION, "q", length);
+        let language = folds.1;
+        let title = folds.line(title, language.title(), "main", length);
+        let question = folds.text(visible(self.question.trim()), language.question(), "q", length);
         let (headline, explanation) = question.text.split_once('\n').unwrap_or((&question.text, ""));
         Card {
             agent: self.agent(),
@@ -161,8 +164,8 @@ impl PlanRow {
     }
 
     /// The clock time, and the day unless it is today.
-    fn when(&self, now: DateTime<Utc>) -> String {
-        domain::base::text::moment(self.at, now)
+    fn when(&self, now: DateTime<Utc>, language: Language) -> String {
+        domain::base::text::moment(self.at, now, language)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::text::visible_line;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::form::Schema;
 use domain::suspension::AskedBefore;
 use domain::suspension::demand::{COMMENT, Risk};
@@ -14,6 +13,7 @@ use serde_json::Value;
 
 use super::super::context::{Table, entries, label, not_drawn};
 use super::super::fold::{Folds, Hidden, Length};
+use super::super::language::in_languages;
 use super::super::reasons::{REASON, Reasons};
 use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near, second};
@@ -274,8 +274,8 @@ pub(in crate::pages) enum FormError {
 
 impl FormError {
     /// The error of a text answer, whose one field has this problem.
-    pub(in crate::pages) fn text(problem: FieldProblem) -> Self {
-        let label = words::TEXT_OF_YOUR_ANSWER.to_owned();
+    pub(in crate::pages) fn text(problem: FieldProblem, language: Language) -> Self {
+        let label = language.text_of_your_answer().to_owned();
         Self::NeedsChange(vec![FieldError { name: "value".to_owned(), label, problem }])
     }
 
@@ -285,23 +285,23 @@ impl FormError {
         Self::NotHanded(first)
     }
 
-    fn heading(&self) -> String {
+    fn heading(&self, language: Language) -> String {
         match self {
-            Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
-            Self::CannotSave => words::CANNOT_SAVE.to_owned(),
+            Self::PageTooOld => language.page_was_open_too_long().to_owned(),
+            Self::CannotSave => language.cannot_save().to_owned(),
             // The page must not say that the answer was not saved: it may have been.
-            Self::Unheard => words::NOT_CONFIRMED.to_owned(),
-            Self::Answered => words::OTHERS_HAVE_ANSWERED.to_owned(),
-            Self::LookFirst => words::LOOK_AT_THE_CHANGES.to_owned(),
-            Self::ProposalChanged { .. } => words::PROPOSAL_HAS_CHANGED.to_owned(),
-            Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
-            Self::HasAnswered | Self::NotHanded(_) => words::PLACE_WAS_NOT_HANDED_ON.to_owned(),
-            Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
-            Self::NoLogin { .. } => words::LOGIN_NEEDED_FIRST.to_owned(),
-            Self::OtherPerson => words::PAGE_OF_ANOTHER_PERSON.to_owned(),
-            Self::NotSigned => words::NO_PASSKEY_SIGNED.to_owned(),
-            Self::PasskeyRefused(_) => words::PASSKEY_NOT_ACCEPTED.to_owned(),
-            Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
+            Self::Unheard => language.not_confirmed().to_owned(),
+            Self::Answered => language.others_have_answered().to_owned(),
+            Self::LookFirst => language.look_at_the_changes().to_owned(),
+            Self::ProposalChanged { .. } => language.proposal_has_changed().to_owned(),
+            Self::NotAssigned => language.not_assigned_to_you().to_owned(),
+            Self::HasAnswered | Self::NotHanded(_) => language.place_was_not_handed_on().to_owned(),
+            Self::NotAChoice => language.not_one_of_the_choices().to_owned(),
+            Self::NoLogin { .. } => language.login_needed_first().to_owned(),
+            Self::OtherPerson => language.page_of_another_person().to_owned(),
+            Self::NotSigned => language.no_passkey_signed().to_owned(),
+            Self::PasskeyRefused(_) => language.passkey_not_accepted().to_owned(),
+            Self::NeedsChange(errors) => language.answers_need_a_change(errors.len()),
         }
     }
 
@@ -334,41 +334,44 @@ impl OpenQuestion {
 
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
-        let (length, mut folds) = (self.reading.length(), Folds::default());
+        let (length, mut folds) = (self.reading.length(), Folds::new(self.page.language));
         let card = self.asked.card(length, &mut folds);
         let fallback = match &self.silence {
             Silence::Fallback(given) => given.table(length, &mut folds),
             Silence::Ends | Silence::Beside => None,
         };
         let form = match &self.answers {
-            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema)),
-            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context)),
-            Answers::Choices(_) | Answers::Text { .. } => self.proposal.as_ref().and_then(ProposalShown::fields),
+            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema, self.page.language)),
+            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context, self.page.language)),
+            Answers::Choices(_) | Answers::Text { .. } => {
+                self.proposal.as_ref().and_then(|proposal| proposal.fields(self.page.language))
+            }
         };
         let reads_context = matches!(&self.answers, Answers::Form { schema: None, .. });
         let drawn = reads_context && form.as_ref().is_some_and(|fields| fields.by_agent);
-        let left = if drawn { not_drawn(&self.context["fields"]) } else { Vec::new() };
+        let left = if drawn { not_drawn(&self.context["fields"], self.page.language) } else { Vec::new() };
         let shown = |key: &String| !(drawn && key == "fields");
         let context = self.context.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
         let context = context.map(|(key, value)| (label(key), value));
         let beside = left.iter().chain(&self.beside).map(|(name, value)| (name.clone(), value));
         let table = Table::new(context.chain(beside), 'r', length, &mut folds);
-        let proposed = self.proposal.as_ref().map(|proposal| Table::new(entries(&proposal.action), 'p', length, &mut folds));
+        let proposed = self
+            .proposal
+            .as_ref()
+            .map(|proposal| Table::new(entries(&proposal.action, self.page.language), 'p', length, &mut folds));
         let folds_above = folds.0.len();
         let buttons = match &self.answers {
             Answers::Choices(choices) => choices.buttons(length, &mut folds),
             Answers::Text { .. } | Answers::Form { .. } => Vec::new(),
         };
         let fields = form.map(|fields| fields.folded(length, &mut folds));
-        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now));
+        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now, self.page.language));
         let folds = folds.0;
         let page = &self.page;
         OpenPage { page, open: self, card, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }.render()
     }
 }
 
-#[derive(Template)]
-#[template(path = "open.html")]
 struct OpenPage<'a> {
     page: &'a Page,
     open: &'a OpenQuestion,
@@ -385,6 +388,8 @@ struct OpenPage<'a> {
     /// How many of the `folds` stand above the answers; the others are among the answers.
     folds_above: usize,
 }
+
+in_languages!(OpenPage<'_>, "open.html");
 
 impl OpenPage<'_> {
     /// Whether the plan would push the parts below it off the screen.
@@ -615,7 +620,7 @@ mod tests {
         assert!(html.contains("Nothing was sent; what you typed is still here. Send it again."));
         assert!(html.contains("Carrier’s fault</textarea>"));
 
-        let error = Some(FormError::text(FieldProblem::TooLong));
+        let error = Some(FormError::text(FieldProblem::TooLong, Language::English));
         let text = OpenQuestion { answers: Answers::Text { typed: "\nmine <b>".to_owned() }, error, ..open() };
         let html = text.render().unwrap();
         assert!(html.contains(">\n\nmine &#60;b&#62;</textarea>"), "{html}");
@@ -641,7 +646,7 @@ mod tests {
         ], "clause": "7.2"});
         let typed: BTreeMap<String, String> =
             [("cap", "25oo"), ("law", "Norway"), ("cc", "on")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
-        let errors = Fields::from_context(&context).answer(&typed).unwrap_err();
+        let errors = Fields::from_context(&context, Language::English).answer(&typed).unwrap_err();
         let error = Some(FormError::NeedsChange(errors));
         let html = OpenQuestion { context, answers: Answers::Form { schema: None, typed }, error, ..open() }.render().unwrap();
         assert!(html.contains("Nothing was sent yet. One answer needs a change"));
