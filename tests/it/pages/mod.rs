@@ -10,6 +10,7 @@ mod geometry;
 mod headers;
 mod hostile;
 mod inbox;
+mod languages;
 mod live;
 mod looks;
 mod openid;
