@@ -41,7 +41,7 @@ pub struct Message {
     pub waiting: u32,
     /// The possible answers.
     pub answers: Answers,
-    /// The demands of the question on an answer, in the server's own sentences.
+    /// The demands of the question on an answer, and what makes it weigh more than others, in the server's own sentences.
     pub demands: Vec<&'static str>,
     /// The address of the answer page; its holder can answer, so it is never logged.
     pub link: String,

@@ -221,6 +221,67 @@ fn table_of_floors() -> (usize, String) {
     (cases, lines.join("\n") + "\n")
 }
 
+/// The lines about drafts: for a route, an owner and a place, the verdicts for saving a draft and for reading those of others; without a
+/// floor, with one that needs a login, and with one that needs a passkey.
+fn table_of_drafts() -> (usize, String) {
+    let asker = &Asker { name: "bot".into(), owner: Owner("team-a".into()) };
+    let (mut cases, mut lines) = (0, Vec::new());
+    let plain = assignments().into_iter().map(|(assigned, assignees, ada)| {
+        (format!("assigned {assigned}"), Hands { has_drafts: true, ..Hands::default() }, assignees, ada, None)
+    });
+    let handed = places().into_iter().map(|(place, handed, assignees, ada, bob)| {
+        let handed = handed.into_iter().map(|[place, from, to]| Handed { place: place.into(), from: from.into(), to: to.into() });
+        (place.to_owned(), Hands { handed: handed.collect(), ..Hands::default() }, Some(assignees), ada, bob)
+    });
+    let places: Vec<_> = plain.chain(handed).collect();
+    for (whose, owner, is_own) in
+        [("another owner", "team-b", false), ("the asker's owner", "team-a", false), ("the asker's person", "team-b", true)]
+    {
+        for (route, principal) in routes(owner).into_iter().chain(sessions()) {
+            for (place, hands, assignees, listed, bob) in &places {
+                let known = answers_for(&principal, Some(ADA)).is_some_and(|address| address == ADA);
+                let (answerer, holders) = (listed.as_ref().filter(|_| known), bob.as_slice());
+                let mut cells = Vec::new();
+                for action in [Action::SaveDraft, Action::ReadDrafts] {
+                    for assurance in [None, Some(RequiredAssurance::Session), Some(RequiredAssurance::Passkey)] {
+                        let ownership = if is_own { Ownership::Own } else { Ownership::Free };
+                        let (assignees, hands) = (assignees.as_ref(), Some(hands));
+                        let demands = Demands { assurance, assignees, answerer, ownership, hands, holders };
+                        let (asked_by, handed_for) = (Some(asker), &[ADA.to_owned()][..]);
+                        let object =
+                            Object::Intent { created_by: asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
+                        cells.push(verdict(authorize(&principal, action, object)));
+                        cases += 1;
+                    }
+                }
+                lines.push(format!("{route}; {whose}; {place}; drafts: {}", cells.join(" ")));
+            }
+        }
+    }
+    (cases, lines.join("\n") + "\n")
+}
+
+/// A draft is saved only by a person who could answer, and no agent, gateway, or person behind the asker reads one before the end.
+#[test]
+fn no_line_lets_the_asker_or_an_outsider_save_or_read_a_draft() {
+    for line in table_of_drafts().1.lines() {
+        let (who, verdicts) = line.split_once("; drafts: ").unwrap();
+        let verdicts: Vec<&str> = verdicts.split(' ').collect();
+        let says_yes = |places: &[usize]| places.iter().any(|place| verdicts[*place] == "yes");
+        let everything = [0, 1, 2, 3, 4, 5];
+        let never = ["key of an agent", "key of a verifier", "key of an admin", "gateway"];
+        let is_kept_out = never.iter().any(|route| who.starts_with(route)) || who.contains("the asker's person");
+        assert!(!(is_kept_out && says_yes(&everything)), "{line}");
+        assert!(!(who.starts_with("key") && who.contains("the asker's owner") && says_yes(&everything)), "{line}");
+        let is_auditor = who.contains("of an auditor");
+        assert!(!(is_auditor && says_yes(&[0, 1, 2])), "an auditor reads: {line}");
+        let without = ["handed", "not listed", "is an auditor", "by a group", "another group", "she is none"];
+        assert!(is_auditor || !(without.iter().any(|text| who.contains(text)) && says_yes(&everything)), "{line}");
+        let is_known = who.contains("session") || who.contains("passkey");
+        assert!(is_auditor || is_known || !says_yes(&[1, 2, 4, 5]), "below the floor: {line}");
+    }
+}
+
 /// No key and no link meets a floor, and no session one that needs a passkey; and the owner of the asking key answers by no route where
 /// the question keeps that person from it.
 #[test]
@@ -242,8 +303,9 @@ fn no_line_of_the_floors_lets_an_answer_below_them_through() {
 #[test]
 fn the_table_of_routes_and_demands_is_this_one() {
     let ((cases, first), (of_floors, second), (of_hands, third)) = (table(), table_of_floors(), table_of_hands());
-    assert!(cases >= 400 && of_floors >= 400 && of_hands >= 400, "{cases} {of_floors} {of_hands}");
-    let table = first + &second + &third;
+    let (of_drafts, fourth) = table_of_drafts();
+    assert!(cases.min(of_floors).min(of_hands).min(of_drafts) >= 400, "{cases} {of_floors} {of_hands} {of_drafts}");
+    let table = first + &second + &third + &fourth;
     for (line, (now, before)) in table.lines().zip(GOLDEN.lines()).enumerate() {
         assert_eq!(now, before, "line {}", line + 1);
     }

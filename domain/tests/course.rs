@@ -72,6 +72,7 @@ fn question() -> Question {
         separation: None,
         comment_on_refusal: None,
         proposal: None,
+        grounds: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason};
-use domain::wire::SuspensionRecord;
+use domain::wire::{DraftView, SuspensionRecord};
 use serde_json::{Map, Value};
 
 use crate::error::{CancelReason, RequestInputError, TimeoutReason};
@@ -37,6 +37,9 @@ pub struct Answer<T> {
     pub proposal: Option<Map<String, Value>>,
     /// Further data that came with the answer, for example a comment.
     pub metadata: Map<String, Value>,
+    /// The drafts that people had saved when the fallback was used; empty if a person answered. A draft is no answer: its author decided
+    /// nothing with it.
+    pub drafts: Vec<DraftView>,
     /// Whether the question had ended before this call asked it. If it had, an earlier call may have acted on the answer already.
     /// This is expected after a restart; see [`Question::again`](crate::Question::again) if you want a new question.
     pub replayed: bool,
@@ -73,8 +76,12 @@ pub(crate) fn outcome<T>(
     replayed: bool,
 ) -> Option<Result<Answer<T>, RequestInputError>> {
     let at = record.resolved_at;
-    let timeout = |reason| RequestInputError::InputTimeout { reason, at, attempts: record.attempt, suspension_id: record.id };
-    let cancelled = |reason| RequestInputError::InputCancelled { reason, at, suspension_id: record.id };
+    let (drafts, suspension_id) = (|| record.drafts.clone(), record.id);
+    let timeout = |reason| {
+        let attempts = record.attempt;
+        RequestInputError::InputTimeout { reason, at, attempts, drafts: drafts(), suspension_id }
+    };
+    let cancelled = |reason| RequestInputError::InputCancelled { reason, at, drafts: drafts(), suspension_id };
     let raw = record.response.clone().unwrap_or_default();
     let invalid = |reason: String| RequestInputError::InvalidAnswer { reason, raw: raw.clone(), suspension_id: record.id };
     let source = match (record.resolution?, record.resolution_reason) {
@@ -121,6 +128,7 @@ pub(crate) fn outcome<T>(
         responded_at: record.responded_at,
         proposal: record.proposal.clone(),
         metadata: record.metadata.clone().unwrap_or_default(),
+        drafts: drafts(),
         replayed,
     }))
 }

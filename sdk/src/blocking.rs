@@ -49,11 +49,12 @@ use domain::base::sealed::Hash;
 use domain::intent::governance::Policy;
 use domain::intent::status::Status;
 use domain::suspension::assignees::Assignees;
+use domain::suspension::draft::DraftValues;
 use domain::suspension::lease::Lease as LeaseView;
 use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
-    AssignmentView, EventView, IntentView, ReceiptView, RespondResponse, ServerConfigView, ServerEventView, SuspensionPage,
-    SuspensionPreview, SuspensionRecord,
+    AssignmentView, DraftList, EventView, IntentView, ReceiptView, RespondResponse, ServerConfigView, ServerEventView,
+    SuspensionPage, SuspensionPreview, SuspensionRecord,
 };
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -273,6 +274,16 @@ impl Client {
     /// Assigns a question to other people; see [`crate::Client::reassign`].
     pub fn reassign(&self, id: SuspensionId, assignees: Assignees) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.reassign(id, assignees))
+    }
+
+    /// Saves a draft of an answer; see [`crate::Client::save_draft`].
+    pub fn save_draft(&self, id: SuspensionId, values: DraftValues) -> Result<DraftList, CallError> {
+        self.driver.run(self.client.save_draft(id, values))
+    }
+
+    /// The drafts of an open question; see [`crate::Client::drafts`].
+    pub fn drafts(&self, id: SuspensionId) -> Result<DraftList, CallError> {
+        self.driver.run(self.client.drafts(id))
     }
 
     /// Gives people more time for `question`; see [`crate::Client::extend`].

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
+use domain::wire::DraftView;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -115,6 +116,8 @@ pub enum RequestInputError {
         at: Option<DateTime<Utc>>,
         /// How often people were notified.
         attempts: u32,
+        /// The drafts that people had saved. A draft is no answer: its author decided nothing with it.
+        drafts: Vec<DraftView>,
         /// The question that ended.
         suspension_id: SuspensionId,
     },
@@ -125,6 +128,8 @@ pub enum RequestInputError {
         reason: CancelReason,
         /// When it was taken back.
         at: Option<DateTime<Utc>>,
+        /// The drafts that people had saved. A draft is no answer: its author decided nothing with it.
+        drafts: Vec<DraftView>,
         /// The question that ended.
         suspension_id: SuspensionId,
     },

@@ -60,6 +60,7 @@ pub mod blocking;
 mod choice;
 mod client;
 mod coordinator;
+mod drafts;
 mod engagement;
 mod error;
 mod failure;
@@ -101,16 +102,18 @@ pub use domain::portfolio::membership::MembershipRole;
 pub use domain::portfolio::{PortfolioPolicy, PortfolioStatus};
 pub use domain::suspension::assignees::{AssignedRole, Assignees};
 pub use domain::suspension::demand::Risk;
+pub use domain::suspension::draft::DraftValues;
 pub use domain::suspension::evidence::action_digest;
+pub use domain::suspension::grounds::{Explanation, Reversibility};
 pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
-    AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, EventView, FailureView, GraphView,
-    GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView, PortfolioView, ReceiptFileView,
-    ReceiptState, ReceiptView, RecordFailureRequest as Failure, RespondResponse, RetryPolicyView, ScheduledAttempt,
-    ServerConfigView, ServerEventView, SetRetryPolicyRequest as AgentRetryPolicy, SuspensionPage, SuspensionPreview,
-    SuspensionRecord, TaskView, What,
+    AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, DraftList, DraftView, EarlierDecision,
+    EventView, FailureView, GraphView, GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView,
+    PortfolioView, ReceiptFileView, ReceiptState, ReceiptView, RecordFailureRequest as Failure, RespondResponse, RetryPolicyView,
+    ScheduledAttempt, ServerConfigView, ServerEventView, SetRetryPolicyRequest as AgentRetryPolicy, SuspensionPage,
+    SuspensionPreview, SuspensionRecord, TaskView, What,
 };
 pub use proof::key::VerifyingKey;
 pub use proof::passkey::PasskeyError;

@@ -10,6 +10,7 @@ use domain::base::ids::{IntentId, SuspensionId};
 use domain::form::Schema;
 use domain::suspension::assignees::AssignedRole;
 use domain::suspension::demand::Risk;
+use domain::suspension::grounds::{Explanation, Reversibility};
 use domain::suspension::proposal;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
 use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
@@ -153,6 +154,37 @@ impl<T> Question<T> {
     /// [`schema`](Question::schema). The proposal itself must satisfy it.
     pub fn editable(mut self, schema: Value) -> Self {
         self.request.editable = self.object("editable", schema);
+        self
+    }
+
+    /// Explains the action: people read it before the context, and it is covered by the hash of what was shown.
+    ///
+    /// ```
+    /// # use placet::{Explanation, Question, Reversibility};
+    /// let question = Question::confirm("Delete the old backups?")
+    ///     .explanation(Explanation {
+    ///         what_happens: Some("312 files older than a year are deleted.".into()),
+    ///         rollback: Some("None: the files have no other copy.".into()),
+    ///         ..Explanation::default()
+    ///     })
+    ///     .reversibility(Reversibility::Irreversible)
+    ///     .question_key("backups.delete");
+    /// ```
+    pub fn explanation(mut self, explanation: Explanation) -> Self {
+        self.request.explanation = Some(explanation);
+        self
+    }
+
+    /// Says whether the action can be taken back.
+    pub fn reversibility(mut self, reversibility: Reversibility) -> Self {
+        self.request.reversibility = Some(reversibility);
+        self
+    }
+
+    /// Names the kind of question, in 1 to 200 characters: people see how the newest questions of this agent with the same key were
+    /// decided.
+    pub fn question_key(mut self, key: impl Into<String>) -> Self {
+        self.request.question_key = Some(key.into());
         self
     }
 

@@ -21,6 +21,7 @@ use proof::tree::is_included;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::earlier;
 use crate::error::Wanted;
 use crate::proofs::log_of;
 use crate::reads::browsable;
@@ -359,7 +360,10 @@ fn questions<R: ReadRows>(rows: &mut R, events: &[Value]) -> RowsResult<(Vec<Rec
     let mut questions = Vec::new();
     for asked in asked.into_iter().skip(left_out) {
         let Some(row) = rows.suspension(asked)? else { continue };
-        let question = rows.question(&row).ok();
+        let mut question = rows.question(&row).ok();
+        if let Some(question) = &mut question {
+            earlier::read(rows, question, |_, _| Ok(true))?;
+        }
         let messages = rows.deliveries(row.rid)?.into_iter().map(|(message, state)| SentMessage {
             state: state.shown(&message),
             recipient: message.recipient,

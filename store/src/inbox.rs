@@ -16,7 +16,7 @@ use domain::log::payload::{EventBytes, Suspended, Unread};
 use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
-use domain::suspension::demand::Risk;
+use domain::suspension::demand::{Risk, Separation};
 use domain::suspension::place::Place;
 use domain::suspension::{Asker, Kind, Question, Suspension};
 
@@ -301,23 +301,29 @@ impl Looking<'_> {
     }
 
     /// Leaves out the questions that the person has answered, those in which the person has handed the place on, and those of which the
-    /// person is behind the asker while several people must agree.
+    /// person is behind the asker, while several people must agree or the question keeps the owner from answering.
     fn leave_out<R: ReadRows>(&mut self, rows: &mut R, questions: &mut Vec<ListedRow>) -> RowsResult<()> {
         questions.retain(|row| !row.is_counted && !row.hands.has_left(&self.address));
-        let intents: Vec<i64> = questions.iter().filter(|row| row.has_quorum).map(|row| row.intent).collect();
-        if intents.is_empty() {
+        if questions.is_empty() {
             return Ok(());
         }
+        let intents: Vec<i64> = questions.iter().map(|row| row.intent).collect();
         let creators: HashMap<i64, Owner> = rows.owners_in(&intents)?.into_iter().collect();
-        let mut own = HashSet::new();
-        for row in questions.iter().filter(|row| row.has_quorum) {
+        let (mut own, mut unsure) = (HashSet::new(), HashSet::new());
+        for row in questions.iter() {
             for owner in creators.get(&row.intent).into_iter().chain([&row.asked_by.owner]) {
                 if self.is_behind(rows, owner)? {
-                    own.insert(row.rid);
+                    if row.has_quorum {
+                        own.insert(row.event)
+                    } else {
+                        unsure.insert(row.event)
+                    };
                 }
             }
         }
-        questions.retain(|row| !own.contains(&row.rid));
+        // Few people are behind a key, so few events are read.
+        own.extend(keeping_the_owner_out(rows, &unsure.into_iter().collect::<Vec<_>>())?);
+        questions.retain(|row| !own.contains(&row.event));
         Ok(())
     }
 
@@ -330,6 +336,23 @@ impl Looking<'_> {
         self.is_behind.insert(owner.as_str().to_owned(), is_behind);
         Ok(is_behind)
     }
+}
+
+/// Which of these events ask a question that the owner of the asking key may not answer.
+fn keeping_the_owner_out<R: ReadRows>(rows: &mut R, events: &[i64]) -> RowsResult<Vec<i64>> {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Asked {
+        separation: Option<Separation>,
+    }
+    if events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = rows.events_at(events)?;
+    found.retain(|(_, sealed)| {
+        sealed.is_whole() && EventBytes(&sealed.bytes).read::<Asked>().is_ok_and(|asked| asked.separation.is_some())
+    });
+    Ok(found.into_iter().map(|(event, _)| event).collect())
 }
 
 /// Which of these events ask a question that has all of the words, and at least this risk.

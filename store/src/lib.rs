@@ -16,6 +16,9 @@ mod coordinators;
 pub mod damage;
 pub mod dashboard;
 mod database;
+mod drafts;
+mod earlier;
+mod earlier_columns;
 mod erasure_columns;
 mod error;
 mod export;
@@ -100,6 +103,7 @@ pub use self::person::{
 pub use self::personal::Personal;
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
 pub use self::proofs::CheckpointId;
+pub use self::question::{Typist, UNSENT_BROWSERS_MAX};
 pub use self::receipts::ProvedReceipt;
 pub use self::request::{
     CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Precondition, Redrive, Repeatable,

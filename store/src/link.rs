@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
 use domain::base::quotation::LINK_PREFIX;
+use domain::suspension::draft::Draft;
 use domain::suspension::{Question, Suspension};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::zeroize::Zeroize;
@@ -51,6 +52,8 @@ pub struct LinkView {
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.
     pub now: DateTime<Utc>,
+    /// The drafts of answers, oldest first; empty if the recipient may not read them.
+    pub drafts: Vec<Draft>,
     /// Whether the question is open. If its deadline passes while deadlines are held back, for example after a restore, it
     /// counts as open, because a deadline that is held back ends nothing.
     pub is_open: bool,

@@ -6,19 +6,44 @@ use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::demand::RequiredAssurance;
+use domain::suspension::draft::Draft;
 use domain::suspension::{Question, ResolutionReason};
 
 use crate::assigning::{counted_now, is_out_of_reach, may_answer, signer_of};
+use crate::drafts::{permitted, standing};
+use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
 use crate::link::{LinkToken, LinkView};
-use crate::reads::{WAITING_COUNTED, hold, in_portfolios, may};
+use crate::reads::{WAITING_COUNTED, hold, in_portfolios, is_readable, may};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsResult, SuspensionRow};
+use crate::rows::{Decided, RowsResult, SuspensionRow, UnsentRow};
 
 /// How long a form is kept that a person sent before a login.
 pub const UNSENT_LASTS: TimeDelta = TimeDelta::hours(24);
 /// The largest form that is kept, in bytes: as large as an answer form may be.
 pub const UNSENT_BYTES_MAX: usize = 256 * 1024;
+
+/// From how many browsers the forms of one person are kept, beside the one of pages that were made for the person.
+pub const UNSENT_BROWSERS_MAX: usize = 5;
+
+/// How a form that is kept came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typist {
+    /// From the page that was made for the person who had logged in: the person typed it.
+    Person,
+    /// From the page of a link, in the browser whose cookie has this hash. Every holder of the link could have typed it.
+    Browser([u8; 32]),
+}
+
+impl Typist {
+    /// The key of the row in which the form is kept.
+    pub(crate) fn browser(self) -> Vec<u8> {
+        match self {
+            Self::Person => Vec::new(),
+            Self::Browser(hash) => hash.to_vec(),
+        }
+    }
+}
 
 /// A form that a person sent before a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +51,8 @@ pub struct Unsent {
     /// The form as the browser sent it.
     pub form: Vec<u8>,
     pub kept_at: DateTime<Utc>,
+    /// Whether it came from the page of a link in another browser, so that another holder of the link may have typed it.
+    pub is_from_elsewhere: bool,
 }
 
 /// The question behind an answer link.
@@ -36,7 +63,13 @@ pub(crate) fn behind<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &Clock
         return Ok(None);
     }
     let row = rows.suspension_at(kept.suspension)?;
-    view(rows, row, kept.recipient, kept.delivery, watch)
+    let holder = Principal::link_holder(&kept.recipient, kept.delivery);
+    let Some(mut view) = view(rows, row, &holder, kept.delivery, watch)? else { return Ok(None) };
+    // A link has no rights of its own. The asker tied the questions together, so its rights count.
+    let asker = &view.suspension.asked_by;
+    let asker = Principal::agent(&asker.name, asker.owner.clone());
+    earlier::read(rows, &mut view.question, |rows, earlier| is_readable(rows, &asker, earlier, watch.now()))?;
+    Ok(Some(view))
 }
 
 /// A question for a person who logged in, and who may read the intent.
@@ -53,10 +86,11 @@ pub(crate) fn shown_to<R: ReadRows>(
     if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), watch.now())? {
         return Ok(Err(rejection));
     }
-    let view = view(rows, row, principal.name.clone(), None, watch)?;
+    let Some(mut view) = view(rows, row, principal, None, watch)? else { return Ok(Err(Rejection::NotFound)) };
+    earlier::read(rows, &mut view.question, |rows, earlier| is_readable(rows, principal, earlier, watch.now()))?;
     // An auditor reads, and answers nothing.
-    let reads_only = principal.role == Role::Auditor;
-    Ok(view.map(|view| LinkView { may_answer: view.may_answer && !reads_only, ..view }).ok_or(Rejection::NotFound))
+    view.may_answer &= principal.role != Role::Auditor;
+    Ok(Ok(view))
 }
 
 /// The form that a person who logged in sent before; `None` if the question is not open any more.
@@ -64,23 +98,31 @@ pub(crate) fn unsent<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     id: SuspensionId,
+    browser: Typist,
     now: DateTime<Utc>,
 ) -> Decided<Option<Unsent>> {
     let person = if principal.session_id().is_some() { rows.person_called(&principal.name)? } else { None };
     let Some(person) = person else { return Ok(Err(Rejection::NotFound)) };
     let open = rows.suspension(id)?.filter(|row| row.suspension.ending.is_none());
     let Some(row) = open else { return Ok(Ok(None)) };
-    let kept = rows.unsent(row.rid, person.id)?.filter(|kept| now < kept.kept_at + UNSENT_LASTS);
-    Ok(Ok(kept.map(|kept| Unsent { form: kept.form, kept_at: kept.kept_at })))
+    let mut kept = rows.unsent(row.rid, person.id)?;
+    kept.retain(|kept| now < kept.kept_at + UNSENT_LASTS);
+    // The forms that the person certainly typed come first.
+    let browser = browser.browser();
+    let is_from_elsewhere = |kept: &UnsentRow| !kept.browser.is_empty() && kept.browser != browser;
+    kept.sort_by_key(is_from_elsewhere);
+    let first = kept.into_iter().next();
+    Ok(Ok(first.map(|kept| Unsent { is_from_elsewhere: is_from_elsewhere(&kept), form: kept.form, kept_at: kept.kept_at })))
 }
 
 fn view<R: ReadRows>(
     rows: &mut R,
     row: SuspensionRow,
-    recipient: String,
+    principal: &Principal,
     delivery: Option<DeliveryId>,
     watch: &ClockWatch,
 ) -> RowsResult<Option<LinkView>> {
+    let recipient = principal.name.clone();
     let mut row = in_portfolios(rows, row)?;
     let question = rows.question(&row)?;
     row.suspension.counted = counted_now(rows, &row, &question)?;
@@ -102,6 +144,7 @@ fn view<R: ReadRows>(
     let is_listed = question.required_assurance.is_some() && is_listed(rows, &recipient)?;
     let may_answer = may_answer(rows, &row, &question, &recipient)?;
     let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
+    let drafts = if is_open { shown_drafts(rows, principal, &row, &question, now)? } else { Vec::new() };
     let suspension = row.suspension;
     Ok(Some(LinkView {
         recipient,
@@ -117,8 +160,27 @@ fn view<R: ReadRows>(
         waiting,
         messages,
         now,
+        drafts,
         is_open,
     }))
+}
+
+/// The drafts of a question that the principal may read; none for every other principal.
+fn shown_drafts<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    row: &SuspensionRow,
+    question: &Question,
+    now: DateTime<Utc>,
+) -> RowsResult<Vec<Draft>> {
+    if !row.suspension.hands.has_drafts {
+        return Ok(Vec::new());
+    }
+    let intent = rows.intent_at(row.intent)?;
+    match permitted(rows, principal, Action::ReadDrafts, (&intent, row, question), now)? {
+        Ok(_) => standing(rows, row, question),
+        Err(_) => Ok(Vec::new()),
+    }
 }
 
 fn is_listed<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<bool> {

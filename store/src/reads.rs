@@ -15,14 +15,14 @@ use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
 use domain::suspension::{FallbackPolicy, Question, Suspension, delivery};
 use domain::wire::{
-    AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, EventView, IntentPage, IntentView, KeyView, SuspensionPage,
-    SuspensionRecord,
+    AclEntryView, AclView, BounceView, DeliveryPage, DeliveryView, DraftView, EventView, IntentPage, IntentView, KeyView,
+    SuspensionPage, SuspensionRecord,
 };
 
-use super::assigning::counted;
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::standing::{Hold, Standing};
+use super::{assigning::counted, earlier};
 use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
@@ -75,25 +75,43 @@ fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatc
 
 fn record<R: ReadRows>(rows: &mut R, intent: &IntentRow, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
     let question = rows.question(row)?;
+    record_with(rows, intent, row, &question)
+}
+
+fn record_with<R: ReadRows>(
+    rows: &mut R,
+    intent: &IntentRow,
+    row: &SuspensionRow,
+    question: &Question,
+) -> RowsResult<SuspensionRecord> {
     if !intent.intent.is_grouped && row.suspension.quorum.is_none() {
-        return record_of(rows, row, &question);
+        return record_of(rows, row, question);
     }
     let mut row = if intent.intent.is_grouped { in_portfolios(rows, row.clone())? } else { row.clone() };
     row.suspension.counted = counted(rows, &row)?;
-    record_of(rows, &row, &question)
+    record_of(rows, &row, question)
 }
 
 /// The record of a question. If it proposed an action and was answered, the record has the action as it was approved.
 pub(crate) fn record_of<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<SuspensionRecord> {
     let record = SuspensionRecord::of(&row.suspension, question);
     if question.proposal.is_none() || row.suspension.ending.is_none() {
-        return Ok(record);
+        return beside(rows, row, record);
     }
     let decided = rows.answer(row)?.and_then(|(answer, _)| answer.proposal);
-    Ok(match decided {
-        Some(decided) => record.deciding(decided),
-        None => record,
-    })
+    match decided {
+        Some(decided) => Ok(record.deciding(decided)),
+        None => beside(rows, row, record),
+    }
+}
+
+/// The record of a question, with the drafts that were left when it ended without an answer.
+pub(crate) fn beside<R: ReadRows>(rows: &mut R, row: &SuspensionRow, record: SuspensionRecord) -> RowsResult<SuspensionRecord> {
+    if record.resolution.is_none() || !row.suspension.hands.has_drafts {
+        return Ok(record);
+    }
+    let drafts = rows.drafts(row.rid)?.into_iter().map(|draft| draft.read().map(DraftView::from)).collect::<RowsResult<_>>()?;
+    Ok(SuspensionRecord { drafts, ..record })
 }
 
 /// Whether a principal may do this to an intent. A gateway's permission comes from the messages about
@@ -121,7 +139,7 @@ pub(crate) fn may<R: ReadRows>(
 }
 
 /// The entries of the intent's access control list that count at `now`.
-fn in_force<R: ReadRows>(rows: &mut R, row: &IntentRow, now: DateTime<Utc>) -> RowsResult<Vec<Entry>> {
+pub(crate) fn in_force<R: ReadRows>(rows: &mut R, row: &IntentRow, now: DateTime<Utc>) -> RowsResult<Vec<Entry>> {
     Ok(rows.entries(row.rid)?.into_iter().map(|row| row.entry).filter(|entry| entry.is_in_force(now)).collect())
 }
 
@@ -196,6 +214,16 @@ pub(super) fn is_shown<R: ReadRows>(
     now: DateTime<Utc>,
 ) -> RowsResult<bool> {
     Ok(may(rows, principal, Action::Read, row, row.newest_suspension, now)?.is_ok())
+}
+
+/// Whether there is an intent with this id, and the principal may read it.
+pub(crate) fn is_readable<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    now: DateTime<Utc>,
+) -> RowsResult<bool> {
+    Ok(readable(rows, principal, id, now)?.is_ok())
 }
 
 /// Reads an intent of which the principal may read the lists.
@@ -476,7 +504,9 @@ pub(super) fn suspension<R: ReadRows>(
         return Ok(Err(rejection));
     }
     settled(rows, &row.suspension, watch)?;
-    Ok(Ok(record(rows, &intent, &row)?))
+    let mut question = rows.question(&row)?;
+    earlier::read(rows, &mut question, |rows, earlier| is_readable(rows, principal, earlier, now))?;
+    Ok(Ok(record_with(rows, &intent, &row, &question)?))
 }
 
 pub(super) fn deliveries<R: ReadRows>(

@@ -91,6 +91,8 @@ pub struct Swept {
     pub mended: u64,
     /// How many questions could not be looked at or mended.
     pub left_out: u64,
+    /// How many questions need more people to agree than could answer them now.
+    pub out_of_reach: u64,
     /// The row after which the next page begins; absent at the end.
     pub next: Option<i64>,
 }

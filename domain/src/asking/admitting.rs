@@ -1,11 +1,12 @@
 //! Turns a request about access to an intent into a command, or names the fields that break rules.
 
-use chrono::{DateTime, Datelike, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::asking::accepting::{EVENT_WORD_MAX, reason};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::AccessId;
 use crate::base::name;
+use crate::base::time::{MUST_BE_PLAIN, is_plain};
 use crate::intent::access::{CAPABILITIES_MAX, ChangeAccess, ENTRIES_MAX, Grant, RequestAccess, Verdict};
 use crate::people::access::Permission;
 use crate::wire::{ApproveAccessRequest, DenyAccessRequest, GrantAccessRequest, RequestAccessRequest, SetAclRequest};
@@ -28,9 +29,8 @@ fn principal(id: &str, kind: Option<&str>) -> Result<String, Errors> {
 
 /// The end of an access, which must be a time that clients in Python can read.
 fn end(expires_at: Option<DateTime<Utc>>) -> Result<Option<DateTime<Utc>>, Errors> {
-    let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if expires_at.is_some_and(|at| !is_plain(at)) {
-        return Err(one("expires_at", "range", "must be in the years 1 to 9999, and no leap second"));
+        return Err(one("expires_at", "range", MUST_BE_PLAIN));
     }
     Ok(expires_at)
 }

@@ -13,6 +13,7 @@ use crate::form::Schema;
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, RequiredAssurance};
+use crate::suspension::grounds::{Explanation, Grounds, Reversibility, check_key};
 use crate::suspension::proposal::{PROPOSAL, Proposal};
 use crate::suspension::quorum::Quorum;
 use crate::suspension::{
@@ -82,6 +83,18 @@ impl Check {
         let proposal = Proposal { action, editable: editable.ok()?.map(Box::new), refusing: assigning::refusing(choices) };
         proposal.check().map_err(|errors| self.errors.extend(errors)).ok()?;
         Some(Box::new(proposal))
+    }
+
+    /// Reads the grounds on which people decide.
+    pub(super) fn grounds(
+        &mut self,
+        question_key: Option<String>,
+        explanation: Option<Explanation>,
+        reversibility: Option<Reversibility>,
+    ) -> Option<Box<Grounds>> {
+        self.errors.extend(question_key.as_deref().map(check_key).and_then(Result::err));
+        self.errors.extend(explanation.as_ref().map(Explanation::check).and_then(Result::err).into_iter().flatten());
+        Grounds { question_key, explanation, reversibility, earlier: Vec::new() }.boxed()
     }
 
     /// Reads whether a person who refuses must say why.

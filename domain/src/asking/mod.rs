@@ -7,6 +7,7 @@ pub mod by_record;
 pub mod check;
 pub mod choice;
 pub mod coordinating;
+pub mod drafting;
 pub mod engagement;
 pub mod floors;
 pub mod governing;

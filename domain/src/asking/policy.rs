@@ -1,11 +1,11 @@
 //! The operator's rules about questions. A call may tighten these rules, never loosen them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::asking::check::Check;
 use crate::asking::floors::Floors;
 use crate::asking::pressing::Pressing;
-use crate::asking::secrets::{findings, proposal_findings};
+use crate::asking::secrets::{findings, grounds_findings, proposal_findings};
 use crate::base::address::{self, AllowList, PLAIN_RULE};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
@@ -15,7 +15,6 @@ use crate::people::client::Client;
 use crate::people::principal::Principal;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::channel::Channels;
-use crate::suspension::proposal::Proposal;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Kind, NOTIFY_TO_MAX, Question, RequiredAssurance, SuspensionChoice};
@@ -106,6 +105,7 @@ impl AskingPolicy {
         let schema = check.schema(request.schema, response_type);
         let comment_on_refusal = check.comment(request.comment_on_refusal, response_type, &choices);
         let proposal = check.proposal(request.proposal, request.editable, response_type, &choices);
+        let grounds = check.grounds(request.question_key, request.explanation, request.reversibility);
         let floor = self.floors.assurance(&by.name, assignees.as_ref(), quorum.as_ref(), request.risk);
         let required_assurance = self.assurance(request.required_assurance, floor, &mut check);
         let recipients = self.recipients(request.notify_to, assignees.is_some(), &mut check);
@@ -124,15 +124,9 @@ impl AskingPolicy {
         check.fallback_value(request.fallback_value.as_ref(), response_type, &choices, schema.as_deref());
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         check.warnings.extend(schedule.shortened());
-        let context = request.context.unwrap_or_default();
-        // A question that breaks no other rule has a bounded size, so searching it for secrets is bounded, too.
-        let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
-        let parts = (schema.as_deref(), proposal.as_deref());
-        check.warnings.extend(self.secrets(&request.question, &choices, &context, (decision, fallback), parts)?);
-        check.warn_of_misleading(&choices);
         let question = Question {
             question: request.question,
-            context,
+            context: request.context.unwrap_or_default(),
             channel_hint: request.channel_hint,
             timeout_seconds: schedule.timeout_seconds,
             retry_policy: schedule.retry_policy.clone(),
@@ -148,7 +142,11 @@ impl AskingPolicy {
             separation: self.floors.separation(&by.name),
             comment_on_refusal,
             proposal,
+            grounds,
         };
+        // A question that breaks no other rule has a bounded size, so searching it for secrets is bounded, too.
+        check.warnings.extend(self.secrets(&question, &choices, request.fallback_value.as_ref(), schema.as_deref())?);
+        check.warn_of_misleading(&choices);
         self.check_reach(&question, &mut check);
         Ok(Suspend {
             id,
@@ -173,14 +171,16 @@ impl AskingPolicy {
     /// Searches a question for texts that look like a secret. The warnings if it has some, and may be asked nevertheless.
     fn secrets(
         &self,
-        question: &str,
+        question: &Question,
         choices: &[SuspensionChoice],
-        context: &Map<String, Value>,
-        (decision, fallback): (Option<&Map<String, Value>>, Option<&Value>),
-        (schema, proposal): (Option<&Schema>, Option<&Proposal>),
+        fallback: Option<&Value>,
+        schema: Option<&Schema>,
     ) -> Result<Vec<String>, Vec<FieldError>> {
-        let mut found = findings(question, choices, context, decision, fallback, schema.map(Schema::members));
-        found.extend(proposal_findings(proposal));
+        let decision = question.decision_record.as_ref();
+        let schema = schema.map(Schema::members);
+        let mut found = findings(&question.question, choices, &question.context, decision, fallback, schema);
+        found.extend(proposal_findings(question.proposal.as_deref()));
+        found.extend(grounds_findings(question.grounds.as_deref()));
         self.seeming_secret.judge(&found)
     }
 

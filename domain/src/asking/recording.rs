@@ -1,11 +1,11 @@
 //! Turns a request into data that an agent keeps with an intent, or names the fields that break rules.
 
-use chrono::{DateTime, Datelike, Utc};
 use serde_json::{Map, Value};
 
 use crate::asking::accepting::EVENT_WORD_MAX;
 use crate::asking::check::VALUE_BYTES_MAX;
 use crate::base::field::FieldError;
+use crate::base::time::{MUST_BE_PLAIN, is_plain};
 use crate::base::{json, name};
 use crate::intent::record::{Attachment, Cost, DELAY_MS_MAX, Decision, Failure, Record, RetryPolicy};
 use crate::people::principal::Principal;
@@ -161,9 +161,8 @@ pub fn failure(body: RecordFailureRequest, by: &Principal, agent_id: String) -> 
     check.text("error_message", body.error_message.as_deref().unwrap_or_default());
     // Clients in Python cannot read a leap second, or a year that is not 1 to 9999. A failure with a time like this would stay
     // in the list of failures, and they could not read that list any more.
-    let is_plain = |at: DateTime<Utc>| (1..=9_999).contains(&at.year()) && at.timestamp_subsec_nanos() < 1_000_000_000;
     if body.retry_scheduled_at.is_some_and(|at| !is_plain(at)) {
-        check.error("retry_scheduled_at", "range", "must be in the years 1 to 9999, and no leap second".into());
+        check.error("retry_scheduled_at", "range", MUST_BE_PLAIN.into());
     }
     let metadata = check.metadata(body.metadata);
     let RecordFailureRequest { attempt_number, error_code, error_type, error_message, recoverable, retry_scheduled_at, .. } =

@@ -12,6 +12,7 @@ use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::Risk;
+use crate::suspension::grounds::{Explanation, Grounds, Reversibility};
 use crate::suspension::requested::{APPROVE, DENY, Requested};
 use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
@@ -39,6 +40,7 @@ struct Words {
     choices: Option<Vec<ChoiceRequest>>,
     assignees: Option<Assignees>,
     risk: Option<Risk>,
+    grounds: Grounds,
     requested: Requested,
     errors: Errors,
 }
@@ -70,6 +72,7 @@ pub fn approval(policy: &AskingPolicy, body: ApprovalRequest, by: &Principal, id
             choices: Some(vec![choice(APPROVE, words::APPROVE, "primary"), choice(DENY, words::DENY, "default")]),
             assignees: body.assignees,
             risk: body.risk,
+            grounds: given(body.question_key, body.explanation, body.reversibility),
             requested: Requested { action: Some(body.action), ..requested },
             errors,
         },
@@ -102,6 +105,7 @@ pub fn escalation(policy: &AskingPolicy, body: EscalationRequest, by: &Principal
         choices: None,
         assignees: body.assignees,
         risk: body.risk,
+        grounds: given(body.question_key, body.explanation, body.reversibility),
         requested,
         errors,
     };
@@ -126,6 +130,7 @@ pub fn arbitration(policy: &AskingPolicy, body: ArbitrationRequest, by: &Princip
         choices: None,
         assignees: body.assignees,
         risk: body.risk,
+        grounds: given(body.question_key, body.explanation, body.reversibility),
         requested,
         errors,
     };
@@ -188,6 +193,10 @@ fn answer(
     Ok(Respond { suspension_id, value, claimed_responded_by, metadata, expects: Some(kind), ..Respond::default() })
 }
 
+fn given(question_key: Option<String>, explanation: Option<Explanation>, reversibility: Option<Reversibility>) -> Grounds {
+    Grounds { question_key, explanation, reversibility, earlier: Vec::new() }
+}
+
 fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Requested {
     let claimed = claimed.map(|claimed| name::form(&claimed)).filter(|claimed| !claimed.is_empty());
     let acts = claimed.as_ref().is_some_and(|claimed| by.may_act_for(claimed));
@@ -212,7 +221,7 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
 /// Makes a question of a request to people, so that the operator's rules about questions hold for the request, too. Its
 /// fallback policy is `fail`, so that a request that no person answers never counts as approved.
 fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
-    let Words { kind, question, context, response_type, choices, assignees, risk, mut requested, mut errors } = words;
+    let Words { kind, question, context, response_type, choices, assignees, risk, grounds, mut requested, mut errors } = words;
     if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {
         errors.push(FieldError::new("requested_by", "length", format!("must be at most {ACTION_MAX} characters")));
         requested.claimed_requested_by = None;
@@ -228,6 +237,9 @@ fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Res
         fallback_policy: Some(FallbackPolicy::Fail),
         assignees,
         risk,
+        question_key: grounds.question_key,
+        explanation: grounds.explanation,
+        reversibility: grounds.reversibility,
         ..SuspendRequest::default()
     };
     let mut suspend = policy.accept(request, id, by, None)?;

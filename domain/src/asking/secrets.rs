@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use crate::base::field::FieldError;
 use crate::base::text::visible_line;
 use crate::suspension::SuspensionChoice;
+use crate::suspension::grounds::Grounds;
 use crate::suspension::proposal::Proposal;
 use crate::suspension::seeming::SeemingSecret;
 
@@ -185,6 +186,26 @@ pub fn proposal_findings(proposal: Option<&Proposal>) -> Vec<Finding> {
         members("proposal", &proposal.action, &mut found);
         if let Some(editable) = &proposal.editable {
             members("editable", editable.members(), &mut found);
+        }
+    }
+    found.truncate(FINDINGS_MAX);
+    found
+}
+
+/// Everything in the grounds of a question that looks like a secret.
+pub fn grounds_findings(grounds: Option<&Grounds>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let Some(grounds) = grounds else { return found };
+    text("question_key", grounds.question_key.as_deref().unwrap_or_default(), &mut found);
+    if let Some(explanation) = &grounds.explanation {
+        for (name, words) in explanation.texts() {
+            text(&format!("explanation.{name}"), words.unwrap_or_default(), &mut found);
+        }
+        for (index, link) in explanation.links.iter().enumerate() {
+            text(&format!("explanation.links[{index}]"), link, &mut found);
+        }
+        if let Some(evidence) = &explanation.evidence {
+            value("explanation.evidence", evidence, &mut found);
         }
     }
     found.truncate(FINDINGS_MAX);

@@ -2,7 +2,7 @@
 //! OpenIntent client. The other form ends with `Z`; Placet's own endpoints use it. The types in `wire` choose the form of each
 //! time.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// Cuts a time to whole microseconds, the precision of every time that the server shows or hashes.
@@ -22,7 +22,7 @@ pub fn rfc3339(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
-/// Reads either form.
+/// Reads either form, and also times that are not [plain](is_plain).
 pub fn parse(text: &str) -> Option<DateTime<Utc>> {
     if let Some(time) = written_here(text.as_bytes()) {
         return Some(time);
@@ -33,6 +33,15 @@ pub fn parse(text: &str) -> Option<DateTime<Utc>> {
     let naive = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?;
     Some(to_micros(naive.and_utc()))
 }
+
+/// Whether every program can read a time that this server writes: its year in UTC is 1 to 9999, and it is no leap second. RFC 3339 has four
+/// digits for the year, and Python knows neither a year 0 nor leap seconds.
+pub fn is_plain(time: DateTime<Utc>) -> bool {
+    (1..=9_999).contains(&time.year()) && time.timestamp_subsec_nanos() < 1_000_000_000
+}
+
+/// The sentence about a time that is not [plain](is_plain).
+pub const MUST_BE_PLAIN: &str = "must be in the years 1 to 9999, and no leap second";
 
 /// Reads a time in one of the two forms that this server writes, which takes a tenth of the time of a parser for all forms. `None` for
 /// every other text, and for a time that is on no calendar.

@@ -189,6 +189,7 @@ mod tests {
             separation: None,
             comment_on_refusal: None,
             proposal: None,
+            grounds: None,
         }
     }
 

@@ -32,6 +32,11 @@ pub(super) fn decide(intent: &Intent, hand: &Hand, by: &Principal, now: DateTime
         HandStep::StandIn { .. } if by.assurance != Assurance::Server => return Err(Rejection::server_only().into()),
         HandStep::StandIn { from, to, via } => {
             let handed = delegate(open, from.clone(), to, &hand.facts)?;
+            // The deputy answers in one place, so the place of the person would be lost: fewer people would be left to agree.
+            if has_own_place(open, to, &hand.facts) {
+                let message = format!("names {to}, who has an own place in this question: one person counts once");
+                return Err(Rejection::invalid("to", "taken", message).into());
+            }
             Some(HandsEvent::Delegated(Delegated { out_of_office: true, via: via.clone(), ..handed }))
         }
         HandStep::Reassign { assignees } => reassign(open, assignees, &hand.facts, by)?.map(HandsEvent::Reassigned),
@@ -61,6 +66,13 @@ fn release(open: &Suspension, by: &Principal) -> Result<Released, Rejection> {
     }
     let (released_by, credential) = (by.subject.clone(), by.credential);
     Ok(Released { suspension_id: open.id, person: claim.person.clone(), released_by, credential })
+}
+
+/// Whether the person who would get a place has one of the own already.
+fn has_own_place(open: &Suspension, address: &str, facts: &HandFacts) -> bool {
+    let person = facts.named.iter().find(|named| named.address == address);
+    let (Some(person), Some(assignees)) = (person, &facts.assignees) else { return false };
+    open.hands.place_of(person, assignees, &facts.holders).is_some()
 }
 
 /// Hands the place of a person to another one.

@@ -235,7 +235,8 @@ impl HandsEvent {
             // The places of the people before are gone, and so is what they did with them.
             Self::Reassigned(reassigned) => {
                 let (assignees, notify_to) = (reassigned.assignees.clone(), reassigned.notify_to.clone());
-                *hands = Hands { reassigned: Some(Reassignment { assignees, notify_to }), ..Hands::default() };
+                let reassigned = Some(Reassignment { assignees, notify_to });
+                *hands = Hands { reassigned, has_drafts: hands.has_drafts, ..Hands::default() };
             }
         }
     }

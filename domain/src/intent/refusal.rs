@@ -111,14 +111,19 @@ pub(super) fn end_by_portfolio(intent: &Intent, open: &Suspension, portfolio: Po
 /// Why a command on a suspension that is not the open one is refused.
 pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
     let named = SuspensionId::parse(suspension_id).and_then(|id| intent.ended.iter().find(|ended| ended.id == id));
-    let Some(ending) = named.and_then(|ended| ended.ending.as_ref()) else {
-        return if intent.open.is_some() { Rejection::SuspensionMismatch } else { Rejection::NotSuspended };
-    };
+    named
+        .and_then(has_ended)
+        .unwrap_or_else(|| if intent.open.is_some() { Rejection::SuspensionMismatch } else { Rejection::NotSuspended })
+}
+
+/// Why something that needs an open suspension is refused for one that has ended; `None` if it is open.
+pub fn has_ended(suspension: &Suspension) -> Option<Rejection> {
+    let ending = suspension.ending.as_ref()?;
     let Ending { resolution, reason, at, by, .. } = ending;
-    match (resolution, reason) {
+    Some(match (resolution, reason) {
         (Resolution::Expired, _)
         | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable | ResolutionReason::QuorumUnmet)) => {
-            Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
+            Rejection::Expired { expired_at: suspension.expires_at }
         }
         (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
             Rejection::Expired { expired_at: ending.portfolio_deadline().or(Some(*at)) }
@@ -126,7 +131,7 @@ pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
         (Resolution::Responded | Resolution::Cancelled, _) => {
             Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }
         }
-    }
+    })
 }
 
 /// The event that makes the intent active after `ended` has ended; `None` if the intent did not wait for it.

@@ -16,6 +16,7 @@ use crate::intent::status::Status;
 use crate::intent::{plans, portfolios};
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
+use crate::suspension::grounds::Grounds;
 use crate::suspension::hands::Hands;
 use crate::suspension::requested::REQUESTS_OPEN_MAX;
 use crate::suspension::{Asker, FallbackPolicy, Question, ResolutionReason, Suspension};
@@ -223,6 +224,7 @@ fn is_adopted(intent: &Intent, open: &Suspension, text: Option<&Question>, asked
             && text.separation == asked.question.separation
             && text.comment_on_refusal == asked.question.comment_on_refusal
             && text.proposal == asked.question.proposal
+            && Grounds::are_same(text.grounds.as_deref(), asked.question.grounds.as_deref())
             && text.decision_record == asked.question.decision_record
             && text.confidence_at_suspension == asked.question.confidence_at_suspension
     };

@@ -11,7 +11,7 @@ use crate::problem::Rejection;
 pub const ABSENCE_MAX: TimeDelta = TimeDelta::days(366);
 
 /// The time for which a person is out of office. It is also stored in the person's row, so its members never change their names or forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Absence {
     /// When it begins.
     #[serde(with = "time::z")]
@@ -30,6 +30,11 @@ impl Absence {
     ///
     /// An end that is not after the beginning or is past already, or a time that is too long.
     pub fn lasting(from: DateTime<Utc>, until: DateTime<Utc>, deputy: PersonId, now: DateTime<Utc>) -> Result<Self, Rejection> {
+        for (field, time) in [("from", from), ("until", until)] {
+            if !time::is_plain(time) {
+                return Err(Rejection::invalid(field, "range", time::MUST_BE_PLAIN));
+            }
+        }
         if until <= from || until <= now {
             return Err(Rejection::invalid("until", "order", "must be after from, and in the future"));
         }
@@ -59,6 +64,16 @@ mod tests {
 
     fn at(hour: u32) -> DateTime<Utc> {
         Utc.with_ymd_and_hms(2026, 11, 24, hour, 0, 0).unwrap()
+    }
+
+    /// A time that cannot be written and read again would make the person's row unreadable.
+    #[test]
+    fn an_absence_is_in_years_that_can_be_written() {
+        let lasting = |from, until| Absence::lasting(from, until, PersonId(Uuid::from_u128(2)), at(3)).is_ok();
+        let last: DateTime<Utc> = "9999-12-31T23:59:59.999999Z".parse().unwrap();
+        assert!(lasting(last - TimeDelta::days(1), last) && !lasting(last - TimeDelta::days(1), last + TimeDelta::seconds(1)));
+        let [late, leap] = ["9999-12-31T23:59:59-01:00", "2026-12-31T23:59:60Z"].map(|text| time::parse(text).unwrap());
+        assert!(!lasting(last - TimeDelta::days(1), late) && !lasting(at(4), leap));
     }
 
     #[test]

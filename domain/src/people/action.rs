@@ -63,6 +63,10 @@ pub enum Action {
     Delegate,
     /// Assign a question to other people.
     Reassign,
+    /// Share a draft of an answer with the others who may answer, or take it back.
+    SaveDraft,
+    /// Read the drafts of an answer that people have shared.
+    ReadDrafts,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
@@ -105,7 +109,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 51] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -155,5 +159,7 @@ impl Action {
         Self::Release,
         Self::Delegate,
         Self::Reassign,
+        Self::SaveDraft,
+        Self::ReadDrafts,
     ];
 }

@@ -86,10 +86,10 @@ pub fn check_deputy(person: &Person, absence: &Absence, people: &[Person]) -> Re
             refused("self", "must be another person than the one who is out of office".to_owned())
         }
         Err(NoDeputy::Circle) => {
-            refused("cycle", "is out of office in the same time, and the deputies lead back to one of them".to_owned())
+            refused("cycle", "must not be out of office in the same time with deputies who lead back to one of them".to_owned())
         }
         Err(NoDeputy::TooLong) => {
-            refused("chain", format!("is out of office in the same time, as are all of {DEPUTIES_MAX} deputies in a row"))
+            refused("chain", format!("must not be out of office in the same time as all of {DEPUTIES_MAX} deputies in a row"))
         }
     }
 }

@@ -4,20 +4,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::base::ids::SuspensionId;
+use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json::canonical;
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk};
+use crate::suspension::grounds::{EarlierDecision, Explanation, Reversibility};
 use crate::suspension::hands::Handed;
 pub use crate::suspension::proposal::action_digest;
 use crate::suspension::quorum::{Counted, Quorum};
-use crate::suspension::{FallbackPolicy, Question, ResponseType, Suspension, SuspensionChoice};
+use crate::suspension::{FallbackPolicy, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 
 /// The version of the answer page's form: which of the hashed facts the page shows, and how. It changes if the page shows other facts.
 pub const FORM_VERSION: u32 = 2;
+/// The version for a question with grounds beside its context, or with the confidence of its asker. Questions without them keep the
+/// version and the hashes that they had before there were grounds.
+pub const FORM_VERSION_WITH_GROUNDS: u32 = 3;
 
 /// The hashes of an answer, as they stand in its event and in its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -38,8 +42,9 @@ pub struct Evidence {
 impl Evidence {
     /// Hashes an open question as it stands now, with the action as it stands. `None` if a number in it has no canonical form; no question that was accepted has one.
     pub fn of(open: &Suspension, question: &Question) -> Option<Self> {
+        let (grounds, confidence) = (question.grounds.as_deref(), question.confidence_at_suspension);
         let presented = Presented {
-            form: FORM_VERSION,
+            form: if grounds.is_some() || confidence.is_some() { FORM_VERSION_WITH_GROUNDS } else { FORM_VERSION },
             question: &question.question,
             response_type: open.response_type,
             choices: open.choices.iter().map(Shown::of).collect(),
@@ -61,6 +66,11 @@ impl Evidence {
             handed_on: &open.hands.handed,
             proposal: question.proposal.as_ref().map(|proposal| &proposal.action),
             editable: question.proposal.as_ref().and_then(|proposal| proposal.editable.as_deref()),
+            confidence,
+            question_key: grounds.and_then(|grounds| grounds.question_key.as_deref()),
+            explanation: grounds.and_then(|grounds| grounds.explanation.as_ref()),
+            reversibility: grounds.and_then(|grounds| grounds.reversibility),
+            earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(ShownDecision::of).collect(),
         };
         let presented_hash = Hash::of(&canonical(&presented).ok()?);
         let proposal = question.proposal.as_deref();
@@ -135,6 +145,21 @@ struct Presented<'a> {
     /// The fields of that action that people may edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     editable: Option<&'a Schema>,
+    /// How sure the asker is; absent if it does not say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+    /// The asker's name for questions of this kind; absent if it gives none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question_key: Option<&'a str>,
+    /// Absent if the asker explains nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<&'a Explanation>,
+    /// Absent if the asker declares nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reversibility: Option<Reversibility>,
+    /// The earlier decisions, each by the hash of its event, which covers the answer and the person; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier_decisions: Vec<ShownDecision>,
 }
 
 /// An answer that another person has given, as people read it.
@@ -151,6 +176,25 @@ struct ShownAnswer<'a> {
 impl<'a> ShownAnswer<'a> {
     fn of(counted: &'a Counted) -> Self {
         Self { person: &counted.person, value: &counted.value, at: naive(counted.at), proposal: counted.action.as_ref() }
+    }
+}
+
+/// A decision about an earlier question. The hash of the event that ended it covers the answer and the person.
+#[derive(Serialize)]
+struct ShownDecision {
+    suspension_id: SuspensionId,
+    intent_id: IntentId,
+    event_hash: Hash,
+    resolution: Resolution,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolution_reason: Option<ResolutionReason>,
+    resolved_at: String,
+}
+
+impl ShownDecision {
+    fn of(earlier: &EarlierDecision) -> Self {
+        let EarlierDecision { suspension_id, intent_id, event_hash, resolution, reason, at, content: _ } = *earlier;
+        Self { suspension_id, intent_id, event_hash, resolution, resolution_reason: reason, resolved_at: naive(at) }
     }
 }
 

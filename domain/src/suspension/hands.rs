@@ -22,6 +22,9 @@ pub struct Hands {
     /// The places that were handed on, in the order in which that happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handed: Vec<Handed>,
+    /// Whether people have saved drafts of an answer. The drafts are stored apart, and most questions have none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_drafts: bool,
 }
 
 /// A claim: others see that this person works on the question. They may answer all the same.

@@ -6,8 +6,10 @@ pub mod assignees;
 pub mod channel;
 pub mod delivery;
 pub mod demand;
+pub mod draft;
 pub mod evidence;
 mod fallback;
+pub mod grounds;
 pub mod hands;
 pub mod lease;
 pub mod place;
@@ -15,11 +17,13 @@ pub mod plan;
 pub mod proposal;
 pub mod quorum;
 pub mod requested;
+mod resolution;
 pub mod retry;
 pub mod seeming;
 
 pub use self::demand::RequiredAssurance;
 pub use self::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};
+pub use self::resolution::{Resolution, ResolutionReason};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -33,6 +37,7 @@ use crate::base::words;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{AgentRule, CommentOnRefusal, Risk, Separation};
+use crate::suspension::grounds::Grounds;
 use crate::suspension::hands::{Handed, Hands, Reassignment};
 use crate::suspension::proposal::Proposal;
 use crate::suspension::quorum::{Counted, Quorum};
@@ -154,36 +159,6 @@ pub const NO: &str = "no";
 
 /// The member of an ending's metadata that holds the deadline of a portfolio.
 const PORTFOLIO_DEADLINE: &str = "portfolio_deadline";
-
-/// How a suspension ended (RFC-0025 §5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Resolution {
-    /// A person answered.
-    Responded,
-    /// No one answered in time.
-    Expired,
-    /// Withdrawn, superseded or undeliverable: [`ResolutionReason`] says which.
-    Cancelled,
-}
-
-/// The kind of ending behind `cancelled`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ResolutionReason {
-    /// The asker or an admin withdrew the question.
-    Withdrawn,
-    /// A newer question replaced this one.
-    Superseded,
-    /// No person could be reached until the deadline.
-    Undeliverable,
-    /// The server was away, or its clock jumped, while the question was open, and its deadline is fixed.
-    TimeLost,
-    /// The deadline of a portfolio that the intent is in has passed (RFC-0026 §3, rule 5).
-    PortfolioDeadline,
-    /// People had answered at the deadline, and not enough of them agreed.
-    QuorumUnmet,
-}
 
 /// The asker of a question, as far as needed to keep it from answering its own question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -332,6 +307,9 @@ pub struct Question {
     /// The action that it proposes; absent if it proposes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Box<Proposal>>,
+    /// The grounds on which people decide, beside the context; absent if the asker gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounds: Option<Box<Grounds>>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -385,6 +363,7 @@ impl Question {
             separation: None,
             comment_on_refusal: None,
             proposal: None,
+            grounds: None,
         }
     }
 

@@ -206,6 +206,7 @@ mod tests {
             separation: None,
             comment_on_refusal: None,
             proposal: None,
+            grounds: None,
         }
     }
 

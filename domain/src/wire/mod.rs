@@ -6,9 +6,11 @@ mod assignments;
 mod config;
 mod coordinators;
 mod deliveries;
+mod drafts;
 mod events;
 mod governance;
 mod graph;
+mod grounds;
 mod holds;
 mod intents;
 mod keys;
@@ -41,9 +43,11 @@ pub use self::coordinators::{
 pub use self::deliveries::{
     BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
 };
+pub use self::drafts::{DraftList, DraftView, SaveDraftRequest};
 pub use self::events::{AppendEventRequest, EventView, ServerEventView};
 pub use self::governance::GovernanceView;
 pub use self::graph::{AddDependencyRequest, GraphEdgeKind, GraphEdgeView, GraphNodeView, GraphView, RelativesView, WaitingView};
+pub use self::grounds::EarlierDecision;
 pub use self::holds::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};

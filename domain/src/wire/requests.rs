@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::Risk;
+use crate::suspension::grounds::{Explanation, Reversibility};
 use crate::suspension::requested::{APPROVE, Requested};
 use crate::suspension::{Kind, Resolution};
 use crate::wire::SuspensionRecord;
@@ -37,6 +38,17 @@ pub struct ApprovalRequest {
     /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// The agent's own name for requests of this kind, 1 to 200 characters. People see the newest decisions about requests with the same key
+    /// of the same agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub question_key: Option<String>,
+    /// The agent's explanation of the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether the action can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
 }
 
 /// `POST /api/v1/intents/{id}/approvals/{id}/approve` and `…/deny`. The body may be empty; unknown fields are ignored.
@@ -79,6 +91,17 @@ pub struct EscalationRequest {
     /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// The agent's own name for requests of this kind, 1 to 200 characters. People see the newest decisions about requests with the same key
+    /// of the same agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub question_key: Option<String>,
+    /// The agent's explanation of the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether the action can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
 }
 
 /// `POST /api/v1/escalations/{id}/resolve`. Unknown fields are ignored.
@@ -118,6 +141,17 @@ pub struct ArbitrationRequest {
     /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// The agent's own name for requests of this kind, 1 to 200 characters. People see the newest decisions about requests with the same key
+    /// of the same agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub question_key: Option<String>,
+    /// The agent's explanation of the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether the action can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
 }
 
 /// An approval as shown.

@@ -15,6 +15,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
 use crate::suspension::evidence::{Evidence, action_digest};
+use crate::suspension::grounds::{Explanation, Grounds, Reversibility};
 use crate::suspension::hands::Handed;
 use crate::suspension::proposal::{Proposal, is_same};
 use crate::suspension::quorum::{Counted, Quorum, Tally};
@@ -23,6 +24,8 @@ use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
     AskedBefore, Kind, Question, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
+use crate::wire::DraftView;
+use crate::wire::EarlierDecision;
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -108,6 +111,17 @@ pub struct SuspendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub editable: Option<Map<String, Value>>,
+    /// The agent's own name for questions of this kind, 1 to 200 characters. People see the newest decisions about questions with the same
+    /// key of the same agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200, examples("refund.over_400"))]
+    pub question_key: Option<String>,
+    /// The agent's explanation of the action. People read it before the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether the action can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
 }
 
 /// The quorum of a request. Unknown fields are refused.
@@ -294,6 +308,23 @@ pub struct SuspensionRecord {
     /// The places that people handed to others while the question is open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handed_on: Vec<HandedOn>,
+    /// The agent's own name for questions of this kind; absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_key: Option<String>,
+    /// The agent's explanation of the action; absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether the action can be taken back, as the agent declared it; absent if it declared nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
+    /// The newest decisions about questions with the same key of the same agent, at most 5, the newest first. They are those of the time
+    /// when the question was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_decisions: Vec<EarlierDecision>,
+    /// The drafts that people had saved when the question ended without an answer, oldest first. A draft is no answer: its author decided
+    /// nothing with it, and no hash covers it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drafts: Vec<DraftView>,
     /// Whether the content was erased: the words of the question, the answer, and the people.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
@@ -364,7 +395,7 @@ impl SuspensionRecord {
         let ending = suspension.ending.as_ref();
         let answered = ending.filter(|ending| ending.resolution == Resolution::Responded);
         let choice = ending.and_then(|ending| ending.response.as_ref()).and_then(|value| suspension.choice(value));
-        let proposal = question.proposal.as_deref();
+        let (proposal, grounds) = (question.proposal.as_deref(), question.grounds.as_deref());
         let action = proposal.map(|proposal| proposal.current(&suspension.counted));
         let is_edited = proposal.zip(action).is_some_and(|(proposal, action)| !is_same(&proposal.action, action));
         Self {
@@ -419,6 +450,12 @@ impl SuspensionRecord {
             claimed_by: suspension.hands.claim.as_ref().map(|claim| claim.person.clone()),
             claimed_at: suspension.hands.claim.as_ref().map(|claim| claim.at),
             handed_on: suspension.hands.handed.iter().map(HandedOn::of).collect(),
+            question_key: grounds.and_then(|grounds| grounds.question_key.clone()),
+            explanation: grounds.and_then(|grounds| grounds.explanation.clone()),
+            reversibility: grounds.and_then(|grounds| grounds.reversibility),
+            earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(EarlierDecision::of).collect(),
+            // A store adds them where they matter.
+            drafts: Vec::new(),
             redacted: question.is_erased(),
             warnings: Vec::new(),
             asked_by: None,
@@ -439,6 +476,12 @@ impl SuspensionRecord {
     /// The question in this record, from which a client can tell which people were asked at an attempt.
     pub fn into_question(self) -> Question {
         let (editable, refusing) = (self.editable, self.refusing);
+        let grounds = Grounds {
+            question_key: self.question_key,
+            explanation: self.explanation,
+            reversibility: self.reversibility,
+            earlier: self.earlier_decisions.into_iter().map(EarlierDecision::into_decision).collect(),
+        };
         let proposed = self.original_proposal.or(self.proposal);
         let proposal = proposed.map(|action| Box::new(Proposal { action, editable, refusing }));
         Question {
@@ -459,6 +502,7 @@ impl SuspensionRecord {
             separation: self.separation,
             comment_on_refusal: self.comment_on_refusal,
             proposal,
+            grounds: grounds.boxed(),
         }
     }
 
@@ -467,11 +511,24 @@ impl SuspensionRecord {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         for field in ["/suspended_at", "/expires_at", "/claimed_at", "/responded_at", "/resolved_at", "/asked_before/expires_at"]
         {
-            if let Some(Value::String(time)) = value.pointer_mut(field) {
+            value.pointer_mut(field).map(without_zone);
+        }
+        for earlier in value.get_mut("earlier_decisions").and_then(Value::as_array_mut).into_iter().flatten() {
+            earlier.get_mut("resolved_at").map(without_zone);
+        }
+        for draft in value.pointer_mut("/drafts").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(Value::String(time)) = draft.pointer_mut("/at") {
                 time.truncate(time.trim_end_matches('Z').len());
             }
         }
         value
+    }
+}
+
+/// Takes the `Z` from a time.
+fn without_zone(time: &mut Value) {
+    if let Value::String(time) = time {
+        time.truncate(time.trim_end_matches('Z').len());
     }
 }
 

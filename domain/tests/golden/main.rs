@@ -12,6 +12,7 @@ mod coordinators;
 mod demands;
 mod forms;
 mod governed;
+mod grounds;
 mod hands;
 mod quorums;
 mod receipts;
@@ -165,6 +166,7 @@ fn question() -> Question {
         separation: None,
         comment_on_refusal: None,
         proposal: None,
+        grounds: None,
     }
 }
 
@@ -571,6 +573,7 @@ fn kinds() -> Vec<Event> {
             hands::events(),
             forms::proposals(),
             hands::deputies(),
+            grounds::events(),
         ])
         .flatten()
         .collect()

@@ -12,6 +12,7 @@ mod costs;
 mod decisions;
 mod deliveries;
 mod discovery;
+mod drafts;
 mod escalations;
 mod events;
 mod export;
@@ -70,6 +71,7 @@ fn declare(routes: &mut Routes<'_>) {
         extensions::routes(routes);
         reminders::routes(routes);
         hands::routes(routes);
+        drafts::routes(routes);
         deliveries::routes(routes);
         escalations::routes(routes);
         portfolios::routes(routes);

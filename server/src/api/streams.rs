@@ -27,7 +27,7 @@ use crate::edge::held::HELD_FOR;
 use crate::edge::problem::{Detail, Failure};
 use crate::edge::route::{Routes, get, intent_id, portfolio_id};
 use crate::edge::shared::Shared;
-use crate::edge::streams::StreamPlace;
+use crate::edge::streams::{StreamPlace, StreamReader};
 
 /// How often a stream says that it lives.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
@@ -99,7 +99,7 @@ async fn open(request: &HttpRequest, shared: Data<Shared>, of: StreamOf) -> Resu
     let after = last_event_id(request);
     let is_new = matches!(after, Ok(None));
     let first = shared.store.stream(caller.principal.clone(), of.clone(), after).await?;
-    let place = shared.streams.enter(caller.principal.key_id())?;
+    let place = shared.streams.enter(caller.principal.key_id().map_or(StreamReader::Local, StreamReader::Key))?;
     // Only so many requests may be worked on at a time. A stream mostly sleeps, so it gives its place among them back.
     drop(request.extensions_mut().remove::<Place>());
     let mut reader = Reader {

@@ -78,6 +78,7 @@ async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     if let Some(typed) = &args.value {
         return record(&remote, &question, understood(&question, typed)?, args).await;
     }
+    let question = question::alone(&remote, question).await?;
     if args.json {
         return print_json(&as_json(&question));
     }

@@ -190,6 +190,7 @@ impl Ending {
             "responded_by": record.responded_by,
             "responded_at": record.responded_at.map(rfc3339),
             "metadata": record.metadata,
+            "drafts": record.drafts,
             "question": record.question,
             "response_type": record.response_type,
             "notify_to": record.notify_to,

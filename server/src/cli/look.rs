@@ -110,7 +110,7 @@ pub(super) async fn show(args: QuestionArgs) -> ExitCode {
 
 async fn shown(args: &QuestionArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("show", READERS)?;
-    let question = question::find(&remote, &args.id).await?;
+    let question = question::alone(&remote, question::find(&remote, &args.id).await?).await?;
     if args.json {
         return print_json(&as_json(&question));
     }

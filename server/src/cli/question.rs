@@ -16,10 +16,11 @@ use domain::base::time::rfc3339;
 use domain::base::words::{self, Language};
 use domain::form::Shape;
 use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
+use domain::suspension::grounds::ended_in_words;
 use domain::suspension::proposal::{Change, changes};
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
-use domain::wire::{CountedAnswer, HandedOn};
+use domain::wire::{CountedAnswer, EarlierDecision, HandedOn};
 use placet::{FallbackPolicy, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -34,6 +35,8 @@ const PAGES_MAX: usize = 100;
 const QUESTION_CHARS_MAX: usize = 100;
 /// Marks each line that an agent wrote.
 const BAR: &str = "  │ ";
+/// The longest name of a kind of question, and the longest answer to an earlier one, in characters.
+const KEY_CHARS_MAX: usize = 80;
 
 /// The question on which a command works.
 #[derive(Args)]
@@ -96,6 +99,15 @@ pub(super) async fn find(remote: &Remote, wanted: &str) -> anyhow::Result<Suspen
     }
     named(all(remote).await?, wanted)?
         .with_context(|| format!("no question this key may read has the short id {wanted:?}; `placet list --all` shows them"))
+}
+
+/// The question as it is read alone: with the answers to the earlier questions of its kind, which lists leave out.
+pub(super) async fn alone(remote: &Remote, listed: SuspensionRecord) -> anyhow::Result<SuspensionRecord> {
+    if listed.earlier_decisions.is_empty() {
+        return Ok(listed);
+    }
+    let read = remote.heard(remote.client.suspension(listed.id)).await.map_err(|error| remote.failed(error))?;
+    Ok(SuspensionRecord { asked_by: listed.asked_by, ..read })
 }
 
 /// The one open question with this short id.
@@ -188,6 +200,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     for sentence in people(question, now) {
         writeln!(out, "{}", ours(&sentence))?;
     }
+    out.push_str(&explained(question, margins)?);
     if !question.context.is_empty() {
         writeln!(out, "\nContext")?;
     }
@@ -195,6 +208,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
     }
     out.push_str(&proposed(question, margins)?);
+    out.push_str(&earlier(question, margins, now)?);
     let beside = beside(question);
     if !beside.is_empty() {
         writeln!(out, "\nWhat else the agent sent")?;
@@ -223,6 +237,51 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         }
     }
     Ok(out.trim_end().to_owned())
+}
+
+/// The agent's explanation; empty if it gives none.
+fn explained(question: &SuspensionRecord, margins: Margins) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let Some(explanation) = &question.explanation else { return Ok(out) };
+    writeln!(out, "\nThe agent's explanation")?;
+    let names = [words::WHAT_HAPPENS, words::WHY, words::IMPACT, words::ROLLBACK];
+    for (name, (_, text)) in names.into_iter().zip(explanation.texts()) {
+        if let Some(text) = text {
+            writeln!(out, "{}", margins.entry(name, &Value::from(text)))?;
+        }
+    }
+    for link in &explanation.links {
+        writeln!(out, "{}", margins.entry("Link", &Value::from(text::defanged(link))))?;
+    }
+    if let Some(evidence) = &explanation.evidence {
+        writeln!(out, "{}", margins.entry(words::EVIDENCE, evidence))?;
+    }
+    Ok(out)
+}
+
+/// The decisions about earlier questions of the same kind; empty if the agent does not name the kind.
+fn earlier(question: &SuspensionRecord, margins: Margins, now: DateTime<Utc>) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let Some(key) = &question.question_key else { return Ok(out) };
+    writeln!(out, "\n{}", words::EARLIER_DECISIONS)?;
+    writeln!(
+        out,
+        "{}",
+        margins.ours(&format!("The agent calls questions of this kind “{}”.", text::quoted(key, KEY_CHARS_MAX)))
+    )?;
+    if question.earlier_decisions.is_empty() {
+        writeln!(out, "{}", margins.ours(words::NO_EARLIER_DECISION))?;
+    }
+    for decision in &question.earlier_decisions {
+        let outcome = ended_in_words(decision.resolution, decision.resolution_reason, Language::English);
+        let answer = decision.response.as_ref().map(|value| format!(": {}", text::quoted(&typed(value), KEY_CHARS_MAX)));
+        let by: Vec<String> = decision.decided_by.iter().map(|person| name(person)).collect();
+        let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
+        let erased = if decision.redacted { format!(" ({})", words::CONTENT_WAS_ERASED) } else { String::new() };
+        let at = text::deadline(decision.resolved_at, now, Language::English);
+        writeln!(out, "{}", margins.ours(&format!("{outcome}{erased}{}{by}, {at}", answer.unwrap_or_default())))?;
+    }
+    Ok(out)
 }
 
 /// The action that the question proposes, what people have changed in it, and what may be edited; empty if it proposes none.
@@ -266,6 +325,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     if let Some(risk) = question.risk {
         said.push(format!("The agent says that the risk is {}.", risk.as_str()));
     }
+    said.extend(question.reversibility.map(|declared| declared.sentence().to_owned()));
     match question.required_assurance {
         Some(RequiredAssurance::Session) => said.push("Only the answer of a person who has logged in counts.".to_owned()),
         Some(RequiredAssurance::Passkey) => said.push("Only an answer that a passkey signs counts.".to_owned()),
@@ -382,7 +442,7 @@ pub(super) fn expected(question: &SuspensionRecord) -> String {
 
 /// A question without its id.
 pub(super) fn as_json(question: &SuspensionRecord) -> Value {
-    json!({
+    let mut shown = json!({
         "number": short_id(question.id),
         "question": question.question,
         "response_type": question.response_type,
@@ -421,7 +481,35 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "responded_at": question.responded_at.map(rfc3339),
         "resolved_at": question.resolved_at.map(rfc3339),
         "metadata": question.metadata,
-    })
+    });
+    if let Value::Object(members) = &mut shown {
+        members.extend(grounds_as_json(question));
+    }
+    shown
+}
+
+/// The grounds on which people decide; the earlier decisions without the ids of the questions.
+fn grounds_as_json(question: &SuspensionRecord) -> Map<String, Value> {
+    let shown = |decision: &EarlierDecision| {
+        json!({
+            "intent_id": decision.intent_id,
+            "event_hash": decision.event_hash,
+            "resolution": decision.resolution,
+            "resolution_reason": decision.resolution_reason,
+            "resolved_at": rfc3339(decision.resolved_at),
+            "response": decision.response,
+            "choice_label": decision.choice_label,
+            "decided_by": decision.decided_by,
+            "redacted": decision.redacted,
+        })
+    };
+    let earlier: Vec<Value> = question.earlier_decisions.iter().map(shown).collect();
+    Map::from_iter([
+        ("question_key".to_owned(), json!(question.question_key)),
+        ("explanation".to_owned(), json!(question.explanation)),
+        ("reversibility".to_owned(), json!(question.reversibility)),
+        ("earlier_decisions".to_owned(), json!(earlier)),
+    ])
 }
 
 #[cfg(test)]
@@ -436,6 +524,42 @@ pub(super) mod tests {
             "responded_at": null, "resolved_at": null,
         });
         serde_json::from_value(record).unwrap()
+    }
+
+    // What the agent explains stands behind our bar, and earlier decisions are sentences of ours.
+    #[test]
+    fn a_question_shows_its_grounds() {
+        let explanation =
+            json!({"what_happens": "All is\ndeleted.", "links": ["https://x.example/1"], "evidence": {"files": 312}});
+        let hash = format!("sha256:{}", "A".repeat(43));
+        let earlier = json!({
+            "suspension_id": uuid::Uuid::from_u128(2), "intent_id": uuid::Uuid::nil(), "event_hash": hash, "resolution": "responded",
+            "resolved_at": "2026-11-21T08:00:00Z", "response": "yes", "decided_by": ["ada"], "shown": true,
+        });
+        let question = SuspensionRecord {
+            explanation: serde_json::from_value(explanation).unwrap(),
+            reversibility: serde_json::from_value(json!("irreversible")).unwrap(),
+            question_key: Some("backups".to_owned()),
+            earlier_decisions: vec![serde_json::from_value(earlier).unwrap()],
+            ..open(1)
+        };
+        let shown = whole(&question, DateTime::UNIX_EPOCH, 80).unwrap();
+        for part in [
+            "  • What happens: All is\n  │ deleted.",
+            "  • Link: https[:]//x[.]example/1",
+            "  • Evidence: {\"files\":312}",
+            "The agent says that it cannot be taken back.",
+            "The agent calls questions of this kind “backups”.",
+            "Answered: yes by ada, ",
+        ] {
+            assert!(shown.contains(part), "{part} is missing in {shown}");
+        }
+        let shown = as_json(&question);
+        assert_eq!(
+            (&shown["reversibility"], &shown["earlier_decisions"][0]["response"]),
+            (&json!("irreversible"), &json!("yes"))
+        );
+        assert!(!shown.to_string().contains(&uuid::Uuid::from_u128(2).to_string()), "ids of questions are no part of it");
     }
 
     // A short id that two questions have is refused, instead of naming either. The digests of the first two ids begin alike;

@@ -42,7 +42,7 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// Members that ask for an effect. A request with one of them is refused if its type of body does not have the member, because
 /// the sender would count on the effect.
-const DEMANDING: [&str; 40] = [
+const DEMANDING: [&str; 42] = [
     "acl",
     "agents",
     "allowed_agents",
@@ -69,12 +69,14 @@ const DEMANDING: [&str; 40] = [
     "permissions",
     "portfolio_id",
     "proposal",
+    "question_key",
     "quorum",
     "quorum_threshold",
     "read_only",
     "required_approvers",
     "required_assurance",
     "retry_policy",
+    "reversibility",
     "risk",
     "schema",
     "scopes",

@@ -236,6 +236,7 @@ pub struct Metrics {
     queue_full: Counter,
     timers_mended: Counter,
     sweep_left_out: Counter,
+    out_of_reach: Gauge,
     damaged: Gauge,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
@@ -272,6 +273,7 @@ impl Metrics {
             queue_full: Counter::default(),
             timers_mended: Counter::default(),
             sweep_left_out: Counter::default(),
+            out_of_reach: Gauge::default(),
             damaged: Gauge::default(),
             circuits: Family::default(),
             requests: Family::default(),
@@ -352,6 +354,11 @@ impl Metrics {
             "placet_sweep_left_out",
             "Open questions that could not be looked at for lost timers, or not repaired; the log says why",
             self.sweep_left_out.clone(),
+        );
+        it.register(
+            "placet_questions_out_of_reach",
+            "Open questions that need more people to agree than could answer them, as the last search found; the log names each",
+            self.out_of_reach.clone(),
         );
         it.register(
             "placet_damaged_records",
@@ -584,6 +591,11 @@ impl Metrics {
     /// Counts open questions that the search for lost timers left out.
     pub(crate) fn left_out_of_sweep(&self, questions: u64) {
         self.sweep_left_out.inc_by(questions);
+    }
+
+    /// Notes how many open questions need more people to agree than could answer them.
+    pub(crate) fn out_of_reach(&self, questions: u64) {
+        self.out_of_reach.set(i64::try_from(questions).unwrap_or(i64::MAX));
     }
 
     /// Notes that the circuit of a webhook endpoint is open: no message is sent to it.

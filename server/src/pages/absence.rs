@@ -23,8 +23,6 @@ use crate::edge::shared::Shared;
 pub(super) const OUT_OF_OFFICE: &str = "/out-of-office";
 /// The form of a time in a field of the page.
 const TIME: &str = "%Y-%m-%dT%H:%M";
-/// The longest text of a field, in bytes.
-const FIELD_BYTES_MAX: usize = 300;
 
 struct AbsencePage {
     page: Page,
@@ -61,9 +59,6 @@ impl Form {
         let mut form = Self::default();
         for (name, value) in url::form_urlencoded::parse(body) {
             let value = value.trim().to_owned();
-            if value.len() > FIELD_BYTES_MAX {
-                continue;
-            }
             match name.as_ref() {
                 "nonce" => form.nonce = value,
                 "from" => form.from = value,

@@ -33,16 +33,16 @@ use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreada
 use super::Pages;
 use super::form::{Form, Sent, seen};
 use super::hands::hands;
-use super::proposing;
 use super::reasons::{Reasons, comment};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
 use super::view::{
-    Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, Kept, OpenQuestion, Outcome, Page,
-    PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Timeline, Trouble, UnknownLink,
+    Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, GroundsShown, Kept, OpenQuestion, Outcome,
+    Page, PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Timeline, Trouble, UnknownLink,
 };
 use super::way::Way;
+use super::{drafting, drafts, proposing};
 use crate::edge::admission::{Class, Refused};
 use crate::edge::auth::to_its_end;
 use crate::edge::body;
@@ -67,6 +67,15 @@ struct Shown<'a> {
     kept: Option<Kept>,
     /// The history of the question so far, for a person who logged in.
     timeline: Option<Box<Timeline>>,
+    /// The address of the person whose draft stands in the form.
+    drafted: Option<String>,
+}
+
+impl<'a> Shown<'a> {
+    /// The question with a form on which nothing was remarked.
+    fn of(form: &'a Form) -> Self {
+        Self { form, reading: Reading::Begun, error: None, kept: None, timeline: None, drafted: None }
+    }
 }
 
 /// Shows the question, or its outcome.
@@ -94,9 +103,9 @@ pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pag
         return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, way, link, tried) }.render());
     }
     let reading = Reading::of_query(request.query_string());
-    let (form, kept) = way.kept(link, shared).await.unzip();
+    let (form, kept, drafted) = way.typed_before(link, pages.typist(request), shared).await;
     let timeline = way.timeline(link, shared).await;
-    open_page(request, shared, pages, way, link, Shown { form: &form.unwrap_or_default(), reading, error: None, kept, timeline })
+    open_page(request, shared, pages, way, link, Shown { reading, kept, timeline, drafted, ..Shown::of(&form) })
 }
 
 /// Notes for the audit pages that the link opened the page. The page does not wait for the note, and is shown without it.
@@ -201,7 +210,7 @@ async fn decided(
     }
     let way = Way::by_link(token, &link, &request, &shared, &pages).await;
     if let Ok(sent) = &sent {
-        return answered(&request, &shared, &pages, &way, &link, &sent.form).await;
+        return sent_by(&request, &shared, &pages, &way, &link, &sent.form).await;
     }
     if let Err(refused) = pages.posts.check_key(&way.tries()) {
         return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, None);
@@ -213,8 +222,69 @@ async fn decided(
     pages.trouble(status.unwrap_or(StatusCode::BAD_REQUEST), Trouble::Unreadable)
 }
 
+/// Takes what was sent: an answer, a change of the hands, or what belongs to a draft.
+pub(super) async fn sent_by(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    way: &Way,
+    link: &LinkView,
+    form: &Form,
+) -> HttpResponse {
+    let Some(button) = &form.draft else { return answered(request, shared, pages, way, link, form).await };
+    if let Err(refused) = pages.posts.check_key(&way.tries()) {
+        let again = form.again(request, pages);
+        return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, again);
+    }
+    if !pages.is_from_our_page(request.headers()) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    if !link.is_open {
+        return to_outcome(request);
+    }
+    let page = |shown: Shown<'_>, link: &LinkView| open_page(request, shared, pages, way, link, shown);
+    // The words of one person are not shown to another.
+    let nothing = Form::default();
+    if !way.fits(form, request, pages) {
+        let is_anothers = way.is_anothers(form);
+        let (form, error) = if is_anothers { (&nothing, FormError::OtherPerson) } else { (form, FormError::PageTooOld) };
+        let shown = Shown { reading: Reading::Everything, error: Some(error), ..Shown::of(form) };
+        return with(page(shown, link), StatusCode::FORBIDDEN);
+    }
+    let shown = Shown { reading: Reading::ToTheEnd, ..Shown::of(form) };
+    match button {
+        drafts::DraftButton::Take(author) => match link.drafts.iter().find(|draft| draft.by == *author) {
+            Some(draft) => {
+                let taken = drafting::taking(form, draft, link);
+                page(Shown { form: &taken, drafted: Some(draft.by.clone()), ..shown }, link)
+            }
+            // The draft was taken back, or its author may not answer any more. The form stays as it was typed.
+            None => page(Shown { error: Some(FormError::DraftIsGone), ..shown }, link),
+        },
+        drafts::DraftButton::Save => match drafting::save(shared, (way.principal(link), pages.typist(request)), link, form).await
+        {
+            Ok(drafts) => {
+                way.forget(link, shared).await;
+                let saved = !drafting::typed(form, link).is_empty();
+                let shown = Shown { drafted: saved.then(|| link.recipient.to_lowercase()), ..shown };
+                page(shown, &LinkView { drafts, ..link.clone() })
+            }
+            Err(None) => to_outcome(request),
+            Err(Some((error, status))) => with(page(Shown { error: Some(error), ..shown }, link), status),
+        },
+    }
+}
+
+fn with(mut page: HttpResponse, status: StatusCode) -> HttpResponse {
+    *page.status_mut() = status;
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    }
+    page
+}
+
 /// Takes the answer in a form.
-pub(super) async fn answered(
+async fn answered(
     request: &HttpRequest,
     shared: &Shared,
     pages: &Pages,
@@ -236,7 +306,7 @@ pub(super) async fn answered(
         // The words of one person are not shown to another.
         let nothing = Form::default();
         let form = if error == FormError::OtherPerson { &nothing } else { form };
-        let shown = Shown { form, reading, error: Some(error), kept: None, timeline: None };
+        let shown = Shown { reading, error: Some(error), ..Shown::of(form) };
         let mut page = open_page(request, shared, pages, way, link, shown);
         *page.status_mut() = status;
         page
@@ -277,7 +347,7 @@ pub(super) async fn answered(
         }
         Err(StoreError::Rejected(refused)) if let Some((error, status)) = refusal(&refused, link, pages) => again(error, status),
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { required, .. })) => {
-            let is_kept = form.keep(link.suspension.id, &link.recipient, shared).await;
+            let is_kept = form.keep(link.suspension.id, &link.recipient, pages.typist(request), shared).await;
             let error = match required {
                 RequiredAssurance::Passkey => FormError::NotSigned,
                 RequiredAssurance::Session => FormError::NoLogin { is_kept },
@@ -382,10 +452,11 @@ fn open_page(
     pages: &Pages,
     way: &Way,
     link: &LinkView,
-    Shown { form, reading, error, kept, timeline }: Shown<'_>,
+    Shown { form, reading, error, kept, timeline, drafted }: Shown<'_>,
 ) -> HttpResponse {
+    let is_typed = error.is_some() || kept.is_some() || drafted.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
-    let proposal = proposing::shown(link, form, error.is_some() || kept.is_some(), pages.language);
+    let proposal = proposing::shown(link, form, is_typed, pages.language);
     let page = OpenQuestion {
         page: Page {
             host: pages.host(),
@@ -397,7 +468,7 @@ fn open_page(
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
         beside: beside(link, pages.language),
-        answers: answers(link, form, error.is_some() || kept.is_some()),
+        answers: answers(link, form, is_typed),
         now: link.now,
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
@@ -424,9 +495,11 @@ fn open_page(
         other: way.other(),
         person: way.is_session().then(|| link.recipient.clone()),
         kept,
+        drafts: drafts::shown(link, drafted.as_deref()),
         risk: link.question.risk,
         needs_comment: link.question.comment_on_refusal.is_some(),
         proposal,
+        grounds: GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), pages.language),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh

@@ -22,7 +22,7 @@ use super::inbox::{found, looking, mark};
 use super::view::TypedSearch;
 use crate::edge::connection::{Exchange, UnderWay};
 use crate::edge::shared::Shared;
-use crate::edge::streams::StreamPlace;
+use crate::edge::streams::{StreamPlace, StreamReader};
 
 /// How often a stream looks at its list without being woken. It also says then that it lives.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -45,7 +45,9 @@ pub(super) async fn stream(request: HttpRequest, shared: Data<Shared>, pages: Pa
     if !problems.is_empty() {
         return pages.headers(HttpResponse::UnprocessableEntity()).finish();
     }
-    let Ok(place) = shared.streams.enter(None) else { return pages.cannot_read() };
+    // Without a bound of each person, one session could take the places of all others.
+    let reader = StreamReader::Person(principal.subject.to_lowercase());
+    let Ok(place) = shared.streams.enter(reader) else { return pages.cannot_read() };
     let Ok(first) = found(&principal, &filter, &shared).await else { return pages.cannot_read() };
     let mark = mark(&first);
     let watching = Watching {

@@ -9,10 +9,11 @@ use domain::suspension::demand::{COMMENT, COMMENT_BYTES_MAX};
 use domain::suspension::evidence::Evidence;
 use domain::suspension::{ResponseType, TEXT_ANSWER_BYTES_MAX};
 use serde_json::Value;
-use store::LinkView;
+use store::{LinkView, Typist};
 
 use super::Pages;
 use super::context::FIELD_PREFIX;
+use super::drafts::{DraftButton, SAVE, TAKE};
 use super::fields;
 use super::hands::{HandButton, TypedHands};
 use super::proposed::ProposedFields;
@@ -37,6 +38,8 @@ pub(super) struct Form {
     pub(super) takes_back: bool,
     /// The button about the hands in which the question is, if that was pressed.
     pub(super) hand: Option<HandButton>,
+    /// The button about drafts, if one was pressed.
+    pub(super) draft: Option<DraftButton>,
     /// The address of the person who is to answer in the reader's place.
     pub(super) to: String,
     /// The people and groups to whom the question is to be assigned.
@@ -78,7 +81,8 @@ impl Form {
         let typed: Vec<Typed> =
             value.chain(fields).chain(reason).chain(comment).map(|(name, text)| Typed { name, text }).collect();
         let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
-        let hidden = self.proposed.hidden().into_iter().take(TYPED_MAX).map(|(name, text)| Typed { name, text }).collect();
+        let hidden = self.draft.iter().map(DraftButton::hidden).chain(self.proposed.hidden().into_iter().take(TYPED_MAX));
+        let hidden = hidden.map(|(name, text)| Typed { name, text }).collect();
         ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed, hidden })
     }
 
@@ -103,11 +107,13 @@ impl Form {
                 "nonce" => form.nonce = value,
                 "value" => form.value = Some(value),
                 "take_back" => form.takes_back = value == "yes",
+                SAVE => form.draft = Some(DraftButton::Save),
+                TAKE => form.draft = Some(DraftButton::Take(cut(value.trim(), COMMENT_BYTES_MAX))),
                 "hand" => form.hand = HandButton::read(&value),
                 "to" => form.to = cut(value.trim(), COMMENT_BYTES_MAX),
                 "who" => form.who = cut(value.trim(), COMMENT_BYTES_MAX),
                 "person" => form.person = value,
-                "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
+                "comment" => form.comment = value.trim().to_owned(),
                 REASON => form.reason = cut(value.trim(), COMMENT_BYTES_MAX),
                 name if form.proposed.field(name, &value) => {}
                 name => {
@@ -127,11 +133,16 @@ impl Form {
         let value = self.value_for(link, language)?;
         reasons::check(&self.reason, link, &value, language)?;
         let demand = link.question.comment_on_refusal.as_ref().filter(|demand| demand.is_for(&value));
-        if demand.is_some() && comment(&self.reason, &self.comment, link, &value).is_empty() {
-            let (name, label) = (COMMENT.to_owned(), language.comment().to_owned());
-            return Err(FormError::NeedsChange(vec![FieldError { name, label, problem: FieldProblem::Empty }]));
-        }
-        Ok(value)
+        let comment = comment(&self.reason, &self.comment, link, &value);
+        let problem = if comment.len() > COMMENT_BYTES_MAX {
+            FieldProblem::Rule(language.comment_must_be_shorter().to_owned())
+        } else if demand.is_some() && comment.is_empty() {
+            FieldProblem::Empty
+        } else {
+            return Ok(value);
+        };
+        let (name, label) = (COMMENT.to_owned(), language.comment().to_owned());
+        Err(FormError::NeedsChange(vec![FieldError { name, label, problem }]))
     }
 
     fn value_for(&self, link: &LinkView, language: Language) -> Result<Value, FormError> {
@@ -185,14 +196,14 @@ impl Form {
     }
 
     /// Keeps what was typed for a listed person, until the person has logged in.
-    pub(super) async fn keep(&self, id: SuspensionId, person: &str, shared: &Shared) -> bool {
+    pub(super) async fn keep(&self, id: SuspensionId, person: &str, from: Typist, shared: &Shared) -> bool {
         let mut typed = url::form_urlencoded::Serializer::new(String::new());
         typed.extend_pairs(self.value.iter().map(|value| ("value", value)));
         typed.append_pair("comment", &self.comment);
         typed.append_pair(REASON, &self.reason);
         typed.extend_pairs(self.fields.iter().take(TYPED_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text)));
         typed.extend_pairs(self.proposed.hidden().into_iter().take(TYPED_MAX));
-        let kept = shared.store.keep_unsent(id, person.to_owned(), typed.finish().into_bytes()).await;
+        let kept = shared.store.keep_unsent(id, person.to_owned(), from, typed.finish().into_bytes()).await;
         kept.unwrap_or_else(|error| {
             tracing::debug!(error = %error, "failed to keep a form");
             false

@@ -9,7 +9,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::base::ids::{Entropy, SuspensionId};
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
+use store::Typist;
 use store::link::LinkToken;
 
 use super::view::Trouble;
@@ -72,6 +73,12 @@ impl Pages {
         let value = request.cookie(self.cookie_name())?.value().to_owned();
         let ours = URL_SAFE_NO_PAD.decode(&value).is_ok_and(|bytes| bytes.len() == COOKIE_BYTES);
         ours.then_some(value)
+    }
+
+    /// The browser in which a form was typed, by its cookie. Without a cookie no form is accepted.
+    pub(super) fn typist(&self, request: &HttpRequest) -> Typist {
+        let cookie = self.brought_cookie(request).unwrap_or_default();
+        Typist::Browser(Sha256::new().chain_update(b"placet.typist.v1\0").chain_update(cookie).finalize().into())
     }
 
     /// The nonce of the form shown under this cookie and this link.

@@ -8,6 +8,8 @@ mod choosable;
 mod context;
 mod dashboard;
 mod development;
+mod drafting;
+mod drafts;
 mod fields;
 mod fold;
 mod form;

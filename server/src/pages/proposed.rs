@@ -1,11 +1,13 @@
 //! The part of a form about the proposed action.
 
 use domain::form::{Field, Shape, Typed};
+use domain::suspension::evidence::action_digest;
+use serde_json::{Map, Value};
 
 /// The prefix of the names of the inputs that hold the texts as the page showed them at first.
 pub(super) const BASE_PREFIX: &str = "base.";
 /// The part of a form about the proposed action.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct ProposedFields {
     /// The digest of the action as it stood when the page was made.
     pub(super) based_on: String,
@@ -30,6 +32,23 @@ impl ProposedFields {
             }
         }
         true
+    }
+
+    /// The part of a form on which nothing was typed yet, about the action as it stands.
+    pub(super) fn of(current: &Map<String, Value>, base: Typed) -> Self {
+        let based_on = action_digest(current).map(|digest| digest.to_string()).unwrap_or_default();
+        Self { based_on, base, ..Self::default() }
+    }
+
+    /// The texts that the person changed. A box that is not ticked any more has an empty text.
+    pub(super) fn changed(&self, shape: &Shape, typed: &Typed) -> Typed {
+        let mut changed = Typed::new();
+        for field in shape.fields().filter(|field| field.texts(&self.base) != field.texts(typed)) {
+            let before = self.base.keys().filter(|name| field.owns(name)).map(|name| (name.clone(), String::new()));
+            changed.extend(before);
+            changed.extend(typed.iter().filter(|(name, _)| field.owns(name)).map(|(name, text)| (name.clone(), text.clone())));
+        }
+        changed
     }
 
     /// The same inputs, for a page that does not know the question.

@@ -9,10 +9,10 @@ use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::ids::SuspensionId;
 use domain::problem::Rejection;
-use store::{LinkView, StoreError};
+use store::{LinkView, StoreError, Typist};
 
 use super::Pages;
-use super::answer::{answered, note_view, page_for};
+use super::answer::{note_view, page_for, sent_by};
 use super::form::{Form, Sent};
 use super::live::State;
 use super::session::Session;
@@ -141,7 +141,7 @@ pub(super) async fn decide(
     let Ok(place) = shared.admission.enter(Class::Respond).await else { return Ok(pages.cannot_read()) };
     to_its_end(async move {
         let _place = place;
-        answered(&request, &shared, &pages, &Way::Session { session, id }, &link, &sent.form).await
+        sent_by(&request, &shared, &pages, &Way::Session { session, id }, &link, &sent.form).await
     })
     .await
 }
@@ -150,6 +150,6 @@ pub(super) async fn decide(
 async fn keep_for_author(request: &HttpRequest, id: SuspensionId, form: &Form, shared: &Shared, pages: &Pages) {
     let Some(cookie) = pages.brought_cookie(request) else { return };
     if !form.takes_back() && pages.question_nonce_fits(form.mac(), &cookie, id, form.person()) {
-        form.keep(id, form.person(), shared).await;
+        form.keep(id, form.person(), Typist::Person, shared).await;
     }
 }

@@ -7,7 +7,6 @@
 use domain::asking::assigning::refusing;
 use domain::base::words::Language;
 use domain::suspension::ResponseType;
-use domain::suspension::demand::COMMENT_BYTES_MAX;
 use serde_json::Value;
 use store::LinkView;
 
@@ -66,7 +65,7 @@ pub(super) fn check(reason: &str, link: &LinkView, value: &Value, language: Lang
 pub(super) fn comment(reason: &str, typed: &str, link: &LinkView, value: &Value) -> String {
     let reason = if is_no(link, value) { reason } else { "" };
     let parts: Vec<&str> = [reason, typed.trim()].into_iter().filter(|part| !part.is_empty()).collect();
-    cut(&parts.join("\n"), COMMENT_BYTES_MAX)
+    parts.join("\n")
 }
 
 /// The beginning of a text, up to so many bytes.

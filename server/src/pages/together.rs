@@ -100,6 +100,7 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
         separation: _,
         comment_on_refusal,
         proposal,
+        grounds: _,
     } = question;
     if suspension.ending.is_some() {
         return Err(Unfit::Ended);

@@ -10,13 +10,13 @@ use domain::base::ids::SuspensionId;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::RequiredAssurance;
 use sha2::{Digest, Sha256};
-use store::LinkView;
 use store::link::LinkToken;
+use store::{LinkView, Typist};
 
-use super::Pages;
 use super::form::Form;
 use super::session::{LOGIN, Session};
 use super::view::{Kept, LoginNeeded, Timeline};
+use super::{Pages, drafting};
 use crate::edge::shared::Shared;
 
 /// The query of the login that names the question to which it leads back.
@@ -162,10 +162,27 @@ impl Way {
         }
     }
 
+    /// What the person typed before: the form that was kept over a login, or the own draft, whichever is newer; for a draft, the address of
+    /// its author.
+    pub(super) async fn typed_before(
+        &self,
+        link: &LinkView,
+        browser: Typist,
+        shared: &Shared,
+    ) -> (Form, Option<Kept>, Option<String>) {
+        let (kept, own) = (self.kept(link, browser, shared).await, drafting::own(link));
+        match (kept, own) {
+            (Some((_, kept)), Some((form, draft))) if draft.at > kept.at => (form, None, Some(draft.by.clone())),
+            (Some((form, kept)), _) => (form, Some(kept), None),
+            (None, Some((form, draft))) => (form, None, Some(draft.by.clone())),
+            (None, None) => (Form::default(), None, None),
+        }
+    }
+
     /// The form that the person sent before the login, and when.
-    pub(super) async fn kept(&self, link: &LinkView, shared: &Shared) -> Option<(Form, Kept)> {
+    async fn kept(&self, link: &LinkView, browser: Typist, shared: &Shared) -> Option<(Form, Kept)> {
         let session = self.session().filter(|_| link.is_open)?;
-        let unsent = match shared.store.unsent(session.principal.clone(), link.suspension.id).await {
+        let unsent = match shared.store.unsent(session.principal.clone(), link.suspension.id, browser).await {
             Ok(unsent) => unsent?,
             Err(error) => {
                 tracing::debug!(error = %error, "failed to read a form that was kept");
@@ -173,7 +190,7 @@ impl Way {
             }
         };
         let form = Form::read(&unsent.form);
-        let kept = Kept { chosen: form.chosen(link), at: unsent.kept_at };
+        let kept = Kept { chosen: form.chosen(link), at: unsent.kept_at, is_from_elsewhere: unsent.is_from_elsewhere };
         Some((form, kept))
     }
 }

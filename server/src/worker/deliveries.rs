@@ -426,11 +426,14 @@ impl Deliveries {
     }
 }
 
-/// The demands of a question on an answer, in words.
+/// The demands of a question on an answer, and what makes it weigh more than others, in words. The agent's own explanation is not among
+/// them: a message may pass through other hands (RFC-0025 §11).
 fn demands(question: &Question) -> Vec<&'static str> {
     let needs_login = question.required_assurance == Some(RequiredAssurance::Session);
     let login = needs_login.then_some(words::ANSWER_NEEDS_LOGIN);
-    login.into_iter().chain(question.comment_on_refusal.as_ref().map(|_| words::REFUSAL_NEEDS_COMMENT)).collect()
+    let comment = question.comment_on_refusal.as_ref().map(|_| words::REFUSAL_NEEDS_COMMENT);
+    let grounds = question.grounds.iter().flat_map(|grounds| grounds.in_a_message());
+    login.into_iter().chain(comment).chain(grounds).collect()
 }
 
 /// The reason of this message: a person is asked, asked again, or asked because others did not answer.

@@ -1,7 +1,7 @@
 //! Recurring upkeep. The schedule is kept only in memory; if a run is missed, the next run does the work of both.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use anyhow::Context;
 use chrono::TimeDelta;
@@ -131,6 +131,8 @@ pub struct Sweep {
     metrics: Arc<Metrics>,
     /// The row id of the last question that was examined; the next page begins behind it.
     place: AtomicI64,
+    /// How many questions out of reach this round through all pages has found so far.
+    out_of_reach: AtomicU64,
     /// The start of the last page that could not be read because the store was away; -1 at first.
     away_at: AtomicI64,
 }
@@ -138,7 +140,7 @@ pub struct Sweep {
 impl Sweep {
     /// Makes a sweep that begins with the oldest question.
     pub fn new(store: Arc<dyn Store>, metrics: Arc<Metrics>) -> Self {
-        Self { store, metrics, place: AtomicI64::new(0), away_at: AtomicI64::new(-1) }
+        Self { store, metrics, place: AtomicI64::new(0), out_of_reach: AtomicU64::new(0), away_at: AtomicI64::new(-1) }
     }
 
     /// Goes on where the last call ended, for a bounded number of pages; returns how many timers were missing.
@@ -151,7 +153,9 @@ impl Sweep {
                     mended += swept.mended;
                     self.metrics.left_out_of_sweep(swept.left_out);
                     self.place.store(swept.next.unwrap_or(0), Ordering::Relaxed);
+                    self.out_of_reach.fetch_add(swept.out_of_reach, Ordering::Relaxed);
                     if swept.next.is_none() {
+                        self.metrics.out_of_reach(self.out_of_reach.swap(0, Ordering::Relaxed));
                         break;
                     }
                 }

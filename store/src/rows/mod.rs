@@ -10,6 +10,7 @@ pub(crate) mod bytes;
 pub(crate) mod codes;
 pub(crate) mod coordinators;
 pub(crate) mod departures;
+pub(crate) mod drafts;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod graph;
@@ -49,6 +50,7 @@ pub(crate) use self::bytes::{ReadBytes, WriteBytes};
 pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
+pub(crate) use self::drafts::{DraftRow, ReadDrafts, WriteDrafts};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
 pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents, served_whole};
 pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP, Label, ReadGraph, WriteGraph};
@@ -102,6 +104,7 @@ pub(crate) trait Rows:
     + WriteBytes
     + WriteCoordinators
     + WriteDepartures
+    + WriteDrafts
     + WriteEvents
     + WriteGraph
     + WriteGroups
@@ -152,6 +155,7 @@ pub(crate) trait ReadRows:
     + ReadBytes
     + ReadCoordinators
     + ReadDepartures
+    + ReadDrafts
     + ReadEvents
     + ReadGraph
     + ReadGroups
@@ -192,6 +196,7 @@ impl<R> ReadRows for R where
         + ReadBytes
         + ReadCoordinators
         + ReadDepartures
+        + ReadDrafts
         + ReadEvents
         + ReadGraph
         + ReadGroups
@@ -227,9 +232,9 @@ impl<R> ReadRows for R where
 /// [`ReadRows`], which join all traits.
 pub(crate) mod prelude {
     pub(crate) use super::{
-        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadEvents, ReadGraph,
-        ReadGroups, ReadHolds, ReadIdempotency, ReadIdentities, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPasskeys,
-        ReadPeople, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows,
+        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadDrafts, ReadEvents,
+        ReadGraph, ReadGroups, ReadHolds, ReadIdempotency, ReadIdentities, ReadIntents, ReadKeys, ReadLeases, ReadOutbox,
+        ReadPasskeys, ReadPeople, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows,
         ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

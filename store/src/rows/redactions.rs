@@ -51,7 +51,8 @@ pub(crate) struct Blanks {
 pub(crate) fn of_suspension(rid: i64, blanks: &Blanks) -> String {
     let Blanks { bytes, lease, .. } = blanks;
     format!(
-        "UPDATE suspensions SET choices = '[]', fallback_value = NULL, response = NULL, resolved_by = NULL, metadata = NULL, quorum = NULL, form = NULL WHERE rid = {rid};
+        "UPDATE suspensions SET choices = '[]', fallback_value = NULL, response = NULL, resolved_by = NULL, metadata = NULL, quorum = NULL, form = NULL,
+         question_key = NULL WHERE rid = {rid};
          UPDATE outbox SET recipient = '', detail = NULL, {lease}, state = CASE state WHEN 0 THEN 3 ELSE state END WHERE suspension = {rid};
          UPDATE bounces SET detail = NULL WHERE outbox IN (SELECT rid FROM outbox WHERE suspension = {rid});
          UPDATE tokens SET recipient = '' WHERE suspension = {rid};
@@ -60,6 +61,7 @@ pub(crate) fn of_suspension(rid: i64, blanks: &Blanks) -> String {
          DELETE FROM suspension_traces WHERE suspension = {rid};
          DELETE FROM answered WHERE suspension = {rid};
          DELETE FROM unsent_answers WHERE suspension = {rid};
+         DELETE FROM drafts WHERE suspension = {rid};
          DELETE FROM views WHERE suspension = {rid};"
     )
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::log::Hash;
 use domain::log::payload::{Resumed, Suspended};
+use domain::suspension::grounds::EarlierDecision;
 use domain::suspension::hands::Hands;
 use domain::suspension::{Kind, Question, Resolution, Suspension};
 
@@ -54,6 +55,8 @@ pub(crate) trait WriteSuspensions {
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Writes in whose hands an open question is.
     fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()>;
+    /// Writes the asker's own name for questions of this kind.
+    fn save_question_key(&mut self, suspension: i64, key: &str) -> RowsResult<()>;
     /// Stores the span under which the question was asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
     /// Removes and returns the span under which the question was asked, if one was stored.
@@ -77,6 +80,9 @@ pub(crate) trait ReadSuspensions: ReadEvents {
     fn suspensions(&mut self, listed: Listed<'_>) -> RowsResult<Vec<SuspensionRow>>;
     /// When questions of an intent ended without an answer, later than `since`, newest first.
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
+    /// The newest decisions about questions that this asker asked under this key, the newest first, each with the row of the event that
+    /// ended it; without the hashes of these events.
+    fn decided(&mut self, asker: &str, question_key: &str, limit: u32) -> RowsResult<Vec<(EarlierDecision, i64)>>;
     /// How many suspensions are open: those that [`ReadSuspensions::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// The hash of the body that came with this key, and the suspension that was asked under the key.

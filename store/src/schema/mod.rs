@@ -5,7 +5,8 @@ mod persons;
 
 pub(crate) use self::inboxes::{answered, inbox};
 pub(crate) use self::persons::{
-    identities, logins, openid_logins, passkeys, people, people_group_members, people_groups, sessions, unsent_answers, views,
+    drafts, identities, logins, openid_logins, passkeys, people, people_group_members, people_groups, sessions, unsent_answers,
+    views,
 };
 
 diesel::table! {
@@ -215,6 +216,7 @@ diesel::table! {
         quorum -> Nullable<Document>,
         form -> Nullable<Document>,
         hands -> Nullable<Document>,
+        question_key -> Nullable<Text>,
     }
 }
 

@@ -103,11 +103,24 @@ diesel::table! {
     use diesel::sql_types::{BigInt, Binary};
     use crate::sql::{Id, Moment};
 
-    unsent_answers (suspension, person) {
+    unsent_answers (suspension, person, browser) {
         suspension -> BigInt,
         person -> Id,
+        browser -> Binary,
         form -> Binary,
         kept_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Text};
+    use crate::sql::Moment;
+
+    drafts (suspension, person) {
+        suspension -> BigInt,
+        person -> Text,
+        texts -> Binary,
+        saved_at -> Moment,
     }
 }
 

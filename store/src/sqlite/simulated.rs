@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 60] = [
+const TABLES: [&str; 61] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -76,6 +76,7 @@ const TABLES: [&str; 60] = [
     "inbox",
     "answered",
     "unsent_answers",
+    "drafts",
     "passkeys",
     "identities",
     "openid_logins",

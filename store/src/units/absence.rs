@@ -12,7 +12,7 @@ use domain::intent::hands::{Hand, HandFacts, HandStep};
 use domain::people::absence::Absence;
 use domain::people::answerer::answers_for;
 use domain::people::authority::{Action, Object, authorize};
-use domain::people::deputies::{check_deputy, deputies};
+use domain::people::deputies::{Deputies, NoDeputy, check_deputy, deputies};
 use domain::people::event::{PersonAway, PersonNamed, ServerEvent};
 use domain::people::person::Person;
 use domain::people::principal::Principal;
@@ -30,8 +30,10 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
 use crate::surroundings::Env;
 
-/// How many questions of one person one look finds.
-const QUESTIONS_PER_PERSON: u32 = 200;
+/// How many questions of one person are read at once.
+const QUESTIONS_PER_READ: u32 = 500;
+/// How many questions of one person one look passes: those that have moved stay at the person's place in the inbox.
+const QUESTIONS_PER_LOOK: u32 = 10_000;
 
 /// A question that waits for a person who is out of office.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +42,8 @@ pub struct Awaited {
     pub rid: i64,
     /// The address of the person.
     pub person: String,
+    /// The absence because of which the question moves: with another one, it is worth another try.
+    pub absence: Absence,
 }
 
 /// Says for which time a person is out of office, or that the person is back. The person says it in a session, and admins may.
@@ -128,22 +132,35 @@ pub(crate) fn own<R: ReadRows>(rows: &mut R, principal: &Principal, now: DateTim
     Ok(Ok(OutOfOffice::of(&person, &people, now)))
 }
 
-/// The questions that wait for people who are out of office, except those that were looked at before.
+/// The questions that wait for people who are out of office, and have not moved yet.
 pub(crate) fn awaited<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<Vec<Awaited>> {
     let mut found = Vec::new();
     for person in rows.people_away()? {
-        if !person.absence.is_some_and(|absence| absence.is_in_force(now)) {
-            continue;
-        }
-        let place = Place::Person(person.address.clone());
-        for (_, row) in rows.at_place(&place, &person.address, None, QUESTIONS_PER_PERSON)? {
-            // An answer that counts stays with the person who gave it.
-            if !row.is_counted && !row.hands.has_left(&person.address) {
-                found.push(Awaited { rid: row.rid, person: person.address.clone() });
+        let Some(absence) = person.absence.filter(|absence| absence.is_in_force(now)) else { continue };
+        let (place, mut after) = (Place::Person(person.address.clone()), None);
+        for _ in 0..QUESTIONS_PER_LOOK / QUESTIONS_PER_READ {
+            let read = rows.at_place(&place, &person.address, after, QUESTIONS_PER_READ)?;
+            let is_last = read.len() < QUESTIONS_PER_READ as usize;
+            for (at, row) in read {
+                after = Some((at, row.rid));
+                // An answer that counts stays with the person who gave it.
+                if !row.is_counted && !row.hands.has_left(&person.address) {
+                    found.push(Awaited { rid: row.rid, person: person.address.clone(), absence });
+                }
+            }
+            if is_last {
+                break;
             }
         }
     }
     Ok(found)
+}
+
+/// The deputies of the person with this address; `None` if the person is in office, or not listed.
+fn deputies_of<R: Rows>(rows: &mut R, address: &str, now: DateTime<Utc>) -> RowsResult<Option<Result<Deputies, NoDeputy>>> {
+    let people = rows.reads().people()?;
+    let person = people.iter().find(|person| person.address == address);
+    Ok(person.and_then(|person| deputies(person, &people, now)))
 }
 
 /// Moves the place of a person who is out of office to the deputy; false if it stays.
@@ -156,18 +173,17 @@ pub(crate) fn stand_in<R: Rows>(rows: &mut R, env: &Env<'_>, awaited: &Awaited) 
     if loaded.intent.opened(id).is_none_or(|open| open.is_expired(now)) {
         return Ok(false);
     }
-    let people = rows.reads().people()?;
-    let person = people.iter().find(|person| person.address == awaited.person);
-    let Some(deputies) = person.and_then(|person| deputies(person, &people, now)) else { return Ok(false) };
-    let Ok(deputies) = deputies.inspect_err(|why| {
-        tracing::warn!(suspension.id = %id.expose(), why = ?why, "a person is out of office and has no deputy who is in office");
+    let Some(found) = deputies_of(rows, &awaited.person, now)? else { return Ok(false) };
+    let Ok(deputies) = found.clone().inspect_err(|why| {
+        tracing::warn!(suspension.rid = awaited.rid, why = ?why, "a person is out of office and has no deputy who is in office");
     }) else {
         return Ok(false);
     };
     let step = HandStep::StandIn { from: awaited.person.clone(), to: deputies.to, via: deputies.via };
     let hand = Hand { suspension_id: id, step, facts: HandFacts::default() };
     hands::load_for(rows, &mut loaded, &hand, Some(awaited.person.clone()))?;
-    if loaded.answering.is_behind_the_asker() {
+    // The people are held from here on. A change that was stored before counts.
+    if deputies_of(rows, &awaited.person, now)? != Some(found) || loaded.answering.is_behind_the_asker() {
         return Ok(false);
     }
     let command = Command::Hand(Box::new(hands::completed(rows, &loaded, &hand)?));

@@ -43,6 +43,7 @@ use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
 use super::{answering, graph, hands, passkeys, places, plans, tasks};
 use crate::assigning;
+use crate::earlier;
 use crate::question::login_warning;
 use crate::reads::{handed, hold, in_portfolios, is_at_home, record_of};
 use crate::request::{Outcome, Precondition, Request, Target};
@@ -275,18 +276,9 @@ fn completed<'a, R: Rows>(
     if let Command::Hand(hand) = command {
         return Ok(Cow::Owned(Command::Hand(Box::new(hands::completed(rows, loaded, hand)?))));
     }
-    if let Command::Suspend(suspend) = command
-        && suspend.kind.stops_intent()
-    {
-        let asked_before = asked_before(rows, loaded)?;
-        if asked_before.is_none() && suspend.task_id.is_none() {
-            return Ok(Cow::Borrowed(command));
-        }
-        let mut question = Question { asked_before, ..suspend.question.clone() };
-        if let Some(task_id) = suspend.task_id {
-            question.context.insert("task".to_owned(), rows.reads().task_body(task_id)?.name.into());
-        }
-        return Ok(Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() }))));
+    if let Command::Suspend(suspend) = command {
+        let asking = asking(rows, loaded, suspend)?;
+        return Ok(asking.map_or(Cow::Borrowed(command), |suspend| Cow::Owned(Command::Suspend(Box::new(suspend)))));
     }
     if let Command::SuspendByRecord(record) = command {
         return Ok(Cow::Owned(Command::SuspendByRecord(Box::new(recorded(rows, loaded, record)?))));
@@ -313,6 +305,23 @@ fn completed<'a, R: Rows>(
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// Completes a question with the earlier questions of the intent, the name of its task, and the earlier decisions about questions of its
+/// kind; `None` if it has none of them.
+fn asking<R: Rows>(rows: &mut R, loaded: &Loaded, suspend: &Suspend) -> RowsResult<Option<Suspend>> {
+    let stops = suspend.kind.stops_intent();
+    let asked_before = if stops { asked_before(rows, loaded)? } else { None };
+    let task_id = suspend.task_id.filter(|_| stops);
+    if asked_before.is_none() && task_id.is_none() && suspend.question.grounds.is_none() {
+        return Ok(None);
+    }
+    let mut question = Question { asked_before, ..suspend.question.clone() };
+    if let Some(task_id) = task_id {
+        question.context.insert("task".to_owned(), rows.reads().task_body(task_id)?.name.into());
+    }
+    earlier::choose(rows.reads(), loaded.writer.as_deref().unwrap_or_default(), &mut question)?;
+    Ok(Some(Suspend { question, ..suspend.clone() }))
 }
 
 /// Completes a question that is assigned to people with those who are asked. A record that repeats the open question asks those who were
@@ -368,6 +377,7 @@ fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, record: &ByRecord) -> RowsRe
     if let Ok(suspend) = &mut record.asked {
         suspend.question.asked_before = asked_before(rows, loaded)?;
         suspend.question.client_id = Some(record.client_id.clone());
+        earlier::choose(rows.reads(), loaded.writer.as_deref().unwrap_or_default(), &mut suspend.question)?;
     }
     Ok(record)
 }

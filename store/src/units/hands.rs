@@ -78,8 +78,12 @@ pub(super) fn completed<R: Rows>(rows: &mut R, loaded: &Loaded, hand: &Hand) -> 
     if let Some(open) = loaded.intent.opened(hand.suspension_id) {
         match &hand.step {
             HandStep::Claim | HandStep::Release => {}
-            HandStep::Delegate { to } | HandStep::StandIn { to, .. } => {
-                facts.is_own = owns(rows.reads(), &askers(loaded, open), to)?;
+            HandStep::Delegate { to } => facts.is_own = owns(rows.reads(), &askers(loaded, open), to)?,
+            // The person behind the asker is no deputy in between either, because each of them chooses the next one.
+            HandStep::StandIn { to, via, .. } => {
+                for deputy in [to].into_iter().chain(via) {
+                    facts.is_own |= owns(rows.reads(), &askers(loaded, open), deputy)?;
+                }
             }
             HandStep::Reassign { assignees } => {
                 let mut after = hands.clone();

@@ -17,15 +17,14 @@ use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
 use domain::suspension::delivery::{Delivery, Failover};
-use domain::suspension::hands::Hands;
-use domain::suspension::{Question, Suspension};
+use domain::suspension::{Ending, Question, Suspension};
 use domain::wire::is_signalled;
 use serde_json::Value;
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{coordinators, edges, inbox, places, plans, retries, tasks};
+use super::{coordinators, drafts, edges, inbox, places, plans, retries, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -251,6 +250,9 @@ fn asked<R: Rows>(
     if let Some(client_id) = &question.client_id {
         rows.insert_client_id(loaded.row.rid, client_id, rid)?;
     }
+    if let Some(key) = question.grounds.as_ref().and_then(|grounds| grounds.question_key.as_deref()) {
+        rows.save_question_key(rid, key)?;
+    }
     if suspension.kind.stops_intent() {
         end_announcement(rows, loaded)?;
         loaded.row.open_suspension = Some(rid);
@@ -372,7 +374,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
 /// Ends a suspension's row. Every ending, whatever caused it, goes through this function.
 fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     // If two events are about the same ending, only the first of them ends the suspension.
-    let Some((id, _)) = ending_of(event, now) else { return Ok(()) };
+    let Some((id, Ending { resolution, .. })) = ending_of(event, now) else { return Ok(()) };
     let ended = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
     let rid = loaded.suspension_row(id)?.rid;
     if ended.kind.stops_intent() {
@@ -381,14 +383,18 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     if !rows.end_suspension(rid, ended, loaded.row.last_event)? {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
-    rows.notice(Notice::Ended(Arc::new(ended.clone())));
+    let hands = drafts::end(rows, loaded.suspension_row(id)?, resolution)?;
+    if !hands.has_drafts {
+        // The ending that is announced has no drafts: a caller that waits for a question with drafts reads them.
+        rows.notice(Notice::Ended(Arc::new(ended.clone())));
+    }
+    if loaded.suspension_row(id)?.suspension.hands != hands {
+        rows.save_hands(rid, &hands)?;
+    }
     rows.notice(Notice::Suspension(ended.id));
     inbox::end(rows, rid, event)?;
     if ended.quorum.is_some() {
         rows.delete_answers(rid)?;
-    }
-    if !loaded.suspension_row(id)?.suspension.hands.is_untouched() {
-        rows.save_hands(rid, &Hands::default())?;
     }
     let known = rows.reads().deliveries(rid)?;
     settle_waiting(rows, known, now)?;
@@ -435,6 +441,7 @@ fn count<R: Rows>(rows: &mut R, loaded: &Loaded, counted: &AnswerCounted) -> Row
         rows.delete_answer(suspension, person)?;
     }
     inbox::count(rows, suspension, counted)?;
+    drafts::discard(rows, loaded.suspension_row(id)?, &counted.person)?;
     recount(rows, loaded, id)
 }
 

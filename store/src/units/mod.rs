@@ -14,6 +14,7 @@ mod coordinator_leases;
 mod coordinators;
 pub(crate) mod create;
 mod distance;
+pub(crate) mod drafts;
 mod edges;
 pub(crate) mod execute;
 mod finish;

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use super::loaded::Loaded;
 use crate::Outcome;
+use crate::reads::beside;
 use crate::request::Idempotency;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
@@ -49,7 +50,7 @@ pub(super) fn outcome<R: Rows>(
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;
             let suspension = loaded.intent.suspension(*suspension_id).unwrap_or(&row.suspension);
-            let record = Box::new(SuspensionRecord::of(suspension, &question));
+            let record = Box::new(beside(rows.reads(), row, SuspensionRecord::of(suspension, &question))?);
             Ok(Outcome::Suspension { version: record.version, record })
         }
         Command::AcquireLease { .. } | Command::RenewLease { .. } | Command::ReleaseLease { .. } => match events.first() {

@@ -5,10 +5,14 @@
 //! would wait for ever, and its agent with it. Mechanism: a reader looks through the open questions a page at a time; only
 //! questions that have lost a timer are written, by a unit of work that checks again. Failure: a question that cannot be read or
 //! written is left out until the next round, with an error in the log, and keeps no other question from being looked at.
+//!
+//! The same look finds questions that need more people to agree than could answer them now, because people left after it was asked.
+//! Only an admin can help: by a reassignment, or by people who are listed or come into a group.
 
 use chrono::{DateTime, Utc};
 
 use super::loaded::load_of;
+use crate::assigning::is_out_of_reach;
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::reads::in_portfolios;
@@ -26,6 +30,8 @@ pub(crate) struct Look {
     found: Vec<i64>,
     /// How many questions could not be looked at.
     left_out: u64,
+    /// How many questions need more people to agree than could answer them.
+    out_of_reach: u64,
     /// The row after which the next page begins; absent at the end.
     next: Option<i64>,
 }
@@ -34,11 +40,13 @@ pub(crate) struct Look {
 pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) -> RowsResult<Look> {
     let open = rows.open_in(after, i64::MAX, false, QUESTIONS_PER_LOOK)?;
     let next = open.last().copied().filter(|_| open.len() == QUESTIONS_PER_LOOK as usize);
-    let mut look = Look { found: Vec::new(), left_out: 0, next };
+    let mut look = Look { found: Vec::new(), left_out: 0, out_of_reach: 0, next };
     for rid in open {
-        match missing(rows, rid, now) {
-            Ok(missing) if missing.is_empty() => {}
-            Ok(_) => look.found.push(rid),
+        match missing(rows, rid, now).and_then(|missing| Ok((missing, warned_of_reach(rows, rid, now)?))) {
+            Ok((missing, is_out_of_reach)) => {
+                look.found.extend((!missing.is_empty()).then_some(rid));
+                look.out_of_reach += u64::from(is_out_of_reach);
+            }
             Err(error) => {
                 tracing::error!(
                     suspension.rid = rid,
@@ -60,8 +68,9 @@ pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) ->
 
 /// Mends each question that a look found. A question that cannot be mended does not keep others from being mended.
 pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64>) -> Swept {
-    let mut swept = Swept { mended: 0, left_out: look.left_out, next: look.next };
-    for rid in look.found {
+    let Look { found, left_out, out_of_reach, next } = look;
+    let mut swept = Swept { mended: 0, left_out, out_of_reach, next };
+    for rid in found {
         match mend(rid).await {
             Ok(mended) => swept.mended += mended,
             Err(error) => {
@@ -106,6 +115,23 @@ pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult
         rows.notice(Notice::Timer);
     }
     Ok(missing.len() as u64)
+}
+
+/// Whether an open question needs more people to agree than could answer it now; the server's log then says so.
+fn warned_of_reach<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<bool> {
+    let row = rows.suspension_at(rid)?;
+    if row.suspension.quorum.is_none() || row.suspension.is_expired(now) {
+        return Ok(false);
+    }
+    let question = rows.question(&row)?;
+    let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
+    if is_out_of_reach {
+        tracing::warn!(
+            suspension.id = %row.suspension.id.expose(),
+            "a question needs more people to agree than could answer it now; an admin can assign it to others"
+        );
+    }
+    Ok(is_out_of_reach)
 }
 
 /// The timers that a question should have and does not have.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+mod grounds;
 mod people;
 mod receipts;
 mod work;
@@ -92,8 +93,16 @@ impl Member {
 
     /// Whether a question is asked before the request.
     fn asks_first(&self) -> bool {
-        const ABOUT: [&str; 6] =
-            ["CancelRequest", "ExtendRequest", "BounceRequest", "TakeBackRequest", "DelegateRequest", "ReassignRequest"];
+        const ABOUT: [&str; 8] = [
+            "CancelRequest",
+            "ExtendRequest",
+            "BounceRequest",
+            "TakeBackRequest",
+            "DelegateRequest",
+            "ReassignRequest",
+            "SaveDraftRequest",
+            "DraftValues",
+        ];
         let about_a_question = ABOUT.contains(&self.schema);
         about_a_question || [&self.without, &self.with].iter().any(|body| body.to_string().contains(OPEN))
     }
@@ -542,7 +551,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
             in_a_portfolio(&agent, schema, body).await
         }
         "SubscribeRequest" => agent.post("api/v1/subscriptions", body).await,
-        "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" | "Assignees" | "QuorumRequest" => {
+        "SuspendRequest" | "ChoiceRequest" | "PartialRetryPolicy" | "Rung" | "Assignees" | "QuorumRequest" | "Explanation" => {
             agent.post(&format!("{path}/suspend"), body).await
         }
         "RespondRequest" => operator.post(&format!("{path}/suspend/respond"), body).await,
@@ -550,6 +559,9 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "DelegateRequest" => operator.post(&format!("api/v1/suspensions/{open}/delegate"), body).await,
         "ReassignRequest" => operator.post(&format!("api/v1/suspensions/{open}/reassign"), body).await,
         "TakeBackRequest" => operator.post(&format!("api/v1/suspensions/{open}/take-back"), body).await,
+        "SaveDraftRequest" | "DraftValues" => {
+            operator.send(operator.request("PUT", &format!("api/v1/suspensions/{open}/draft")).json(&body)).await
+        }
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,
@@ -620,7 +632,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_each_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), people::members_of_assignees(), receipts::members()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), people::members_of_assignees(), receipts::members(), grounds::members()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 152] = [
+const ROUTES: [&str; 154] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -146,6 +146,8 @@ const ROUTES: [&str; 152] = [
     "post /api/v1/suspensions/{suspension_id}/claim",
     "post /api/v1/suspensions/{suspension_id}/delegate",
     "get /api/v1/suspensions/{suspension_id}/deliveries",
+    "put /api/v1/suspensions/{suspension_id}/draft",
+    "get /api/v1/suspensions/{suspension_id}/drafts",
     "post /api/v1/suspensions/{suspension_id}/extend",
     "post /api/v1/suspensions/{suspension_id}/reassign",
     "post /api/v1/suspensions/{suspension_id}/receipt",

@@ -37,6 +37,10 @@ pub(super) fn rows() -> Vec<Row> {
         hand("release", json!({"because": "x"}), "because"),
         hand("delegate", json!({"to": "ada"}), "to"),
         hand("reassign", json!({"assignees": {}}), "assignees"),
+        Row::new("PUT /api/v1/suspensions/{suspension_id}/draft", Operator)
+            .forbidden(&[Agent, Admin, Auditor, Channel])
+            .invalid(json!({"values": {"value": 5}}), "values.value"),
+        Row::new("GET /api/v1/suspensions/{suspension_id}/drafts", Operator).forbidden(&[Agent, Admin, Channel]),
     ]
 }
 

@@ -13,6 +13,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("chain_breaks", "as above"),
     ("seal_broken", "as above"),
     ("problem", "as above"),
+    ("refused", "as above"),
     ("login_link_lasts", "a German word has a singular"),
 ];
 

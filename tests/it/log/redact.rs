@@ -42,7 +42,10 @@ async fn told(app: &TestApp) -> Story {
     agent.post(&path("leases"), json!({"scope": WORD, "duration_seconds": 60})).await.ok();
     agent.post(&path("events"), json!({"event_type": "comment", "payload": {"text": WORD}})).await.ok();
     agent.post("api/v1/tasks", json!({"intent_id": intent, "name": WORD})).await.ok();
-    let asked = json!({"question": WORD, "context": {"to": WORD}, "notify_to": ["zanzibar@example.com"],
+    let explanation = json!({"what_happens": WORD, "why": WORD, "impact": WORD, "rollback": WORD, "links": ["https://x.example/zanzibar"],
+        "evidence": {"to": WORD}});
+    let asked = json!({"question": WORD, "context": {"to": WORD}, "notify_to": ["zanzibar@example.com"], "question_key": WORD,
+        "explanation": explanation,
         "choices": [{"value": "zanzibar", "label": "zanzibar", "description": "zanzibar"}, {"value": "deny", "label": "Deny"}]});
     let question = agent.suspend(intent, asked).await.ok()["id"].as_str().unwrap().to_owned();
     app.settle().await;

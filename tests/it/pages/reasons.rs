@@ -34,11 +34,12 @@ on_each_store! {
         with_reasons(app).await;
         mails(app).await;
         let mut ada = log_in(app, ADA).await;
-        let longest = "x".repeat(COMMENT_BYTES_MAX);
+        let too_long = "x".repeat(COMMENT_BYTES_MAX - "Out of budget".len());
+        let longest = &too_long[1..];
         for (typed, comment) in [
             ("", "Out of budget".to_owned()),
             ("Next year.", "Out of budget\nNext year.".to_owned()),
-            (&longest, format!("Out of budget\n{longest}")[..COMMENT_BYTES_MAX].to_owned()),
+            (longest, format!("Out of budget\n{longest}")),
         ] {
             let (intent, id) = app.ask(yes_no("Buy it?")).await;
             let url = format!("{}questions/{id}", app.base);
@@ -51,6 +52,11 @@ on_each_store! {
             for words in ["goes with a no alone", "<a href=\"#reason\">", "<option selected>Out of budget</option>", "id=\"reasone\""] {
                 assert!(yes.html.contains(words), "{words}: {}", yes.html);
             }
+            let mut long = send("no");
+            long[3].1 = &too_long;
+            let refused = ada.post(&url, &long).await;
+            assert!(refused.status == 422 && refused.html.contains("at most 4 KiB"), "{}", refused.html);
+            assert!(refused.html.contains(&format!("\n{too_long}</textarea>")), "nothing typed is lost");
             let answered = ada.post(&url, &send("no")).await;
             assert_eq!(answered.status, 303, "{}", answered.html);
             let recorded = app.operator().suspension(&id).await;

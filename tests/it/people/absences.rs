@@ -8,6 +8,7 @@ use domain::people::principal::Role;
 use harness::api::Reply;
 use harness::app::TestApp;
 use harness::on_each_store;
+use placet_server::worker::absences::Absences;
 use serde_json::{Value, json};
 
 use super::assignees::{ADA, BOB, EVE, directory, key_of, list, mails, remove, set};
@@ -30,13 +31,9 @@ async fn away(app: &TestApp, path: &str, deputy: &str, (from, until): (TimeDelta
     admin.send(admin.request("PUT", &format!("{path}/out_of_office")).json(&body)).await
 }
 
-/// Does the work of the server's own turns; how many questions have moved.
+/// One turn of the server's own worker; how many questions have moved.
 async fn turn(app: &TestApp) -> usize {
-    let mut moved = 0;
-    for awaited in app.store().awaited().await.expect("the questions of people who are away") {
-        moved += usize::from(app.store().stand_in(awaited).await.expect("a question that moves or stays"));
-    }
-    moved
+    Absences::new(app.store()).turn().await
 }
 
 /// The place in which a person's answer counts, and the person.
@@ -130,12 +127,16 @@ on_each_store! {
     async fn a_deputy_needs_the_entitlement(app: &mut TestApp) {
         let [ada_path, ..] = directory(app).await;
         list(app, DAN, "operator").await;
-        list(app, "boss@example.com", "admin").await;
+        let boss_path = list(app, "boss@example.com", "admin").await;
         let auditor = list(app, "audit@example.com", "auditor").await;
         assert_eq!(rule(&leaves(app, &ada_path, "audit@example.com").await), (422, "deputy", "role"));
         assert_eq!(rule(&leaves(app, &ada_path, "x@example.com").await), (422, "deputy", "unknown"));
         assert_eq!(rule(&away(app, &ada_path, DAN, (TimeDelta::hours(2), TimeDelta::hours(1))).await), (422, "until", "order"));
         assert_eq!(rule(&away(app, &ada_path, DAN, (TimeDelta::zero(), TimeDelta::days(367))).await), (422, "until", "range"));
+        let admin = app.api(Role::Admin);
+        let far = json!({"from": "9999-12-31T00:00:00Z", "until": "9999-12-31T23:59:59-01:00", "deputy": DAN});
+        assert_eq!(admin.send(admin.request("PUT", &format!("{ada_path}/out_of_office")).json(&far)).await.status, 422);
+        admin.get("api/v1/people").await.ok();
         remove(app, &auditor).await;
         leaves(app, &ada_path, DAN).await.ok();
         set(app, "only-ada", &[ADA]).await;
@@ -143,9 +144,11 @@ on_each_store! {
         assert_eq!(turn(app).await, 0, "admins decide who is in a group");
         assert_eq!(app.agent().suspension(&of_group).await["handed_on"], Value::Null);
         leaves(app, &ada_path, BOB).await.ok();
+        let (_, large) = asked(app, two(), json!({})).await;
         let (_, small) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
         assert_eq!(turn(app).await, 0, "Bob would be asked to agree with himself");
         assert_eq!(app.agent().suspension(&small).await["handed_on"], Value::Null);
+        assert_eq!(app.agent().suspension(&large).await["handed_on"], Value::Null, "two of three would become two of two");
         let listed = app.api(Role::Admin).get("api/v1/keys").await.ok();
         let asker = listed["keys"].as_array().unwrap().iter().find(|key| key["role"] == "agent").unwrap()["owner"].clone();
         let owned = json!({"role": "operator", "name": "boss", "subject": "boss@example.com", "owner": asker});
@@ -153,6 +156,9 @@ on_each_store! {
         leaves(app, &ada_path, "boss@example.com").await.ok();
         let (_, own) = asked(app, json!(null), json!({"assignees": {"people": [ADA]}})).await;
         assert_eq!(turn(app).await, 0, "the person behind the asker comes in by no way");
+        assert_eq!(app.agent().suspension(&own).await["handed_on"], Value::Null);
+        leaves(app, &boss_path, DAN).await.ok();
+        assert_eq!(turn(app).await, 0, "the person behind the asker chooses no deputy in between either");
         assert_eq!(app.agent().suspension(&own).await["handed_on"], Value::Null);
         mails(app).await;
     }
@@ -187,7 +193,7 @@ on_each_store! {
         assert_eq!(app.person().open(&path).await.header("location"), "/login");
         let mut ada = logins::log_in(app, ADA).await;
         let page = ada.open(&path).await;
-        assert!(page.html.contains("Out of office") && !page.html.contains("You are out of office"), "{}", page.html);
+        assert!(page.html.contains("Out of office") && !page.html.contains("Your time out of office"), "{}", page.html);
         let nonce = page.nonce();
         let send = |from: &'static str, until: &'static str, deputy: &'static str| [("from", from), ("until", until), ("deputy", deputy)];
         let fields = |of: [(&'static str, &'static str); 3]| {
@@ -200,6 +206,7 @@ on_each_store! {
             (send("2026-11-24T08:00", "2026-11-20T08:00", DAN), "untile"),
             (send("2026-11-24T08:00", "2027-01-04T08:00", "<i>x"), "deputye"),
             (send("x", "2027-01-04T08:00", ""), "deputye"),
+            (send("+12026-01-01T00:00", "+12026-02-01T00:00", DAN), "frome"),
         ] {
             let fields = fields(wrong);
             let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -211,12 +218,12 @@ on_each_store! {
         assert_eq!(eve.post(&path, &right).await.status, 403, "the form was shown to another person");
         assert_eq!(ada.post(&path, &right).await.status, 303);
         let page = ada.open(&path).await;
-        assert!(page.html.contains("You are out of office") && page.html.contains(DAN), "{}", page.html);
+        assert!(page.html.contains("Your time out of office") && page.html.contains(DAN), "{}", page.html);
         let (kind, actor, payload) = logins::last(app, 1).await.remove(0);
         assert_eq!((kind.as_str(), actor.as_str(), &payload["deputy"]), ("person.away", ADA, &json!(DAN)));
         assert_eq!(ada.post(&path, &[("nonce", &nonce), ("back", "yes")]).await.status, 303);
-        assert!(!ada.open(&path).await.html.contains("You are out of office"));
+        assert!(!ada.open(&path).await.html.contains("Your time out of office"));
         assert_eq!(app.person().post(&path, &right).await.header("location"), "/login", "no session");
-        assert!(!ada.open(&path).await.html.contains("You are out of office"));
+        assert!(!ada.open(&path).await.html.contains("Your time out of office"));
     }
 }

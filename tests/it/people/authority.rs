@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 79] = [
+const ASKED_FOR: [&str; 81] = [
     "execute",
     "create",
     "intent",
@@ -93,6 +93,8 @@ const ASKED_FOR: [&str; 79] = [
     "question",
     "history",
     "unsent",
+    "drafts",
+    "save_draft",
     "search",
     "overview",
     "record",
@@ -316,7 +318,9 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("remove_passkey", cell(store.remove_passkey(me(), wrong())).await);
     push("question", cell(store.question(me(), question)).await);
     push("history", cell(store.history(me(), question)).await);
-    push("unsent", cell(store.unsent(me(), question)).await);
+    push("unsent", cell(store.unsent(me(), question, store::Typist::Person)).await);
+    push("drafts", cell(store.drafts(me(), question)).await);
+    push("save_draft", cell(store.save_draft(me(), question, wrong())).await);
     push("search", cell(store.search(me(), wrong())).await);
     push("overview", cell(store.overview(me(), wrong())).await);
     push("inbox", cell(store.inbox(me(), wrong())).await);
@@ -469,6 +473,8 @@ remove_passkey         | 404  404  404  | 404  404  404  | 404  404  404  | 404 
 question               | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 history                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 unsent                 | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+drafts                 | 403  404  404  | self self yes  | 403  403  403  | self self yes  | 403  403  403  | 403  403  403
+save_draft             | 403  404  404  | self self yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 search                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 overview               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 inbox                  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -249,6 +249,40 @@ on_each_store! {
         assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 
+    /// A person who holds the stolen link of another one replaces nothing that the other one typed, and cannot fill the room for it in
+    /// silence. Text from another browser is told apart.
+    async fn a_stolen_link_replaces_no_text_of_its_recipient(app: &mut TestApp) {
+        with_floors(app).await;
+        let (_, asked, link) = ask(app, ADA, json!({"risk": "high"})).await;
+        let page = at(app, &format!("questions/{}", id(&asked)));
+        let (mut ada, mut thief) = (app.person(), app.person());
+        let shown = ada.open(&link).await;
+        assert_eq!(send(&mut ada, &link, &shown, &[("value", "deny"), ("comment", "Her own words.")]).await.status, 403);
+        app.advance(5).await;
+        let of_thief = thief.open(&link).await;
+        let kept = send(&mut thief, &link, &of_thief, &[("value", "approve"), ("comment", "Pay at once.")]).await;
+        assert!(kept.html.contains("is kept for you"), "{}", kept.html);
+        app.restart().await;
+        log_in_for(app, &mut ada, ADA, "login").await;
+        let back = ada.open(&page).await;
+        assert!(back.html.contains("Her own words.") && !back.html.contains("Pay at once."), "{}", back.html);
+        // In a browser in which she typed nothing, the text is from elsewhere, and the page says so.
+        let mut other = app.person();
+        log_in_for(app, &mut other, ADA, "login").await;
+        let elsewhere = other.open(&page).await;
+        assert!(elsewhere.html.contains("another person has your link"), "{}", elsewhere.html);
+        for _ in 0..store::UNSENT_BROWSERS_MAX - 2 {
+            let mut more = app.person();
+            let shown = more.open(&link).await;
+            assert!(send(&mut more, &link, &shown, &[("value", "deny"), ("comment", "More.")]).await.html.contains("is kept for you"));
+        }
+        let mut last = app.person();
+        let shown = last.open(&link).await;
+        let refused = send(&mut last, &link, &shown, &[("value", "deny"), ("comment", "Too much.")]).await;
+        assert!(!refused.html.contains("is kept for you") && refused.html.contains("Too much."), "{}", refused.html);
+        assert!(ada.open(&page).await.html.contains("Her own words."));
+    }
+
     /// A session of the same person counts on the page of the link, and one of another person does not: the answer counts for the person of
     /// the link alone.
     async fn a_link_in_the_browser_of_another_person_merges_no_one(app: &mut TestApp) {
@@ -403,6 +437,11 @@ on_each_store! {
         let page = at(app, &format!("questions/{}", id(&asked)));
         let shown = person.open(&page).await;
         assert!(shown.html.contains("id=\"unassigned\"") && !shown.html.contains("name=\"value\""), "{}", shown.html);
+        let other = owned.active_intent().await;
+        let both = owned.suspend(other, json!({"assignees": {"people": [ADA, BOB]}})).await.ok();
+        let row = format!("/questions/{}\"", id(&both));
+        assert!(!person.open(&at(app, "inbox")).await.html.contains(&row), "the inbox of the owner has no question that refuses the owner");
+        assert!(person.open(&at(app, "inbox?list=everything")).await.html.contains(&row));
         let gateway = app.api(Role::Channel);
         let body = json!({"suspension_id": asked["id"], "value": "approve", "responded_by": BOB});
         let by_gateway = gateway.post(&format!("api/v1/intents/{intent}/suspend/respond"), body).await;

@@ -115,6 +115,7 @@ on_each_store! {
             let withdrawn = RequestInputError::InputCancelled {
                 reason: CancelReason::Withdrawn,
                 at: asked.record().resolved_at,
+                drafts: Vec::new(),
                 suspension_id: asked.suspension_id(),
             };
             assert_eq!(format!("{:?}", outcome.unwrap_err()), format!("{withdrawn:?}"));

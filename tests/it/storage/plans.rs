@@ -111,8 +111,9 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO counted_answers SELECT rid, 'person-' || rid, event FROM suspensions ON CONFLICT DO NOTHING; ANALYZE counted_answers; \
                            INSERT INTO inbox SELECT 'person:' || rid, now(), rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE inbox; \
                            INSERT INTO answered SELECT 'person-' || rid, rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE answered; \
-                           INSERT INTO unsent_answers SELECT s.rid, i.id, '', now() FROM suspensions s JOIN intents i ON i.rid = s.intent; \
+                           INSERT INTO unsent_answers SELECT s.rid, i.id, '', '', now() FROM suspensions s JOIN intents i ON i.rid = s.intent; \
                            ANALYZE unsent_answers; \
+                           INSERT INTO drafts SELECT rid, 'person-' || rid, '{}', now() FROM suspensions; ANALYZE drafts; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -376,6 +377,15 @@ async fn endings(app: &mut TestApp) {
     app.settle().await;
 }
 
+/// Two questions of one kind: the second one names how the first one was decided.
+async fn decided_before(app: &mut TestApp) {
+    let kind = json!({"question_key": "refund"});
+    let (intent, id) = app.ask(kind.clone()).await;
+    app.operator().respond(intent, &id, "approve").await.ok();
+    let (_, id) = app.ask(kind).await;
+    assert_eq!(app.agent().suspension(&id).await["earlier_decisions"][0]["response"], "approve");
+}
+
 /// Does each thing that a server does in a day once.
 async fn a_day(app: &mut TestApp) {
     app.smtp.mailed().await; // The mails of the day before are removed.
@@ -429,6 +439,7 @@ async fn a_day(app: &mut TestApp) {
         agent.get(&format!("{path}{page}")).await.ok();
     }
     agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    decided_before(app).await;
     app.ask(json!({})).await;
     let (intent, id) = app.ask(json!({})).await;
     let path = format!("api/v1/intents/{intent}/suspend/respond");
@@ -437,9 +448,8 @@ async fn a_day(app: &mut TestApp) {
     auditor.get(&format!("api/v1/suspensions?limit=1&cursor={}", first["next_cursor"].as_str().unwrap())).await.ok();
     app.smtp.script(Fault::RejectRecipient);
     app.ask(json!({})).await;
-    let failed = app.api(Role::Admin).get("api/v1/deliveries?state=failed").await.ok();
-    let failed = failed["deliveries"][0]["id"].as_str().unwrap().to_owned();
-    app.api(Role::Admin).post(&format!("api/v1/deliveries/{failed}/redrive"), json!({})).await;
+    let failed = app.api(Role::Admin).get("api/v1/deliveries?state=failed").await.ok()["deliveries"][0]["id"].clone();
+    app.api(Role::Admin).post(&format!("api/v1/deliveries/{}/redrive", failed.as_str().unwrap()), json!({})).await;
     app.settle().await;
     auditor.get("metrics").await;
     app.anonymous().get("readyz").await;

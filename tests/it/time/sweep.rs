@@ -8,8 +8,10 @@ use std::sync::Arc;
 use chrono::DateTime;
 use domain::base::ids::SuspensionId;
 use domain::intent::command::Later;
+use domain::people::principal::Role;
 use domain::suspension::Resolution;
 use harness::app::{Backend, TestApp};
+use harness::on_each_store;
 use harness::postgres::Cluster;
 use placet_server::observe::metrics::Metrics;
 use placet_server::worker::upkeep::Sweep;
@@ -17,6 +19,8 @@ use serde_json::{Value, json};
 use store::sqlite::simulated::Fate;
 use store::{Standing, Store};
 
+use crate::people::assignees::{ADA, BOB, EVE, directory, mails, remove};
+use crate::people::quorums::{asked, two};
 use crate::storage::site::Site;
 
 async fn site() -> Site {
@@ -34,10 +38,15 @@ async fn sweep(site: &Site) -> u64 {
 
 /// The metric of questions that the sweep could not check.
 fn left_out(metrics: &Metrics) -> u64 {
+    metric(metrics, "placet_sweep_left_out_total ")
+}
+
+/// A number among the metrics; its name ends with a space.
+fn metric(metrics: &Metrics, name: &str) -> u64 {
     let nothing =
         Standing { questions_open: 0, deliveries_queued: 0, deliveries_leased: 0, next_deadline: None, next_delivery: None };
     let text = metrics.exposition(&nothing, DateTime::UNIX_EPOCH).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("placet_sweep_left_out_total ")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.parse().unwrap()
 }
 
@@ -46,7 +55,7 @@ const REFUSED: &str = "abs(rid - rid - 9223372036854775807 - 1)";
 /// All columns of a suspension except the one that says whether it is open.
 const ALL_BUT_RESOLUTION: &str = "rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
      fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution_reason, resolved_at, \
-     response, resolved_by, metadata, reminded_at, fixed_deadline, ending_event, quorum, form, hands";
+     response, resolved_by, metadata, reminded_at, fixed_deadline, ending_event, quorum, form, hands, question_key";
 
 fn two_attempts() -> Value {
     json!({"timeout_seconds": 3600, "retry_policy": {"max_attempts": 2, "interval_seconds": 3600}})
@@ -184,6 +193,30 @@ async fn on_postgres_lost_timers_come_back_past_a_question_that_cannot_be_read()
     }
     assert_eq!(left_out(&metrics), 2);
     app.finish().await;
+}
+
+on_each_store! {
+    /// Admins must hear of a question that waits for more people than there are, because it would wait until its deadline.
+    async fn a_question_that_too_few_people_could_answer_is_told(app: &mut TestApp) {
+        let [_, bob, _] = directory(app).await;
+        let (intent, id) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        mails(app).await;
+        let (swept, metrics) = sweep_of(app.store());
+        swept.turn().await;
+        assert_eq!(metric(&metrics, "placet_questions_out_of_reach "), 0, "both could agree");
+        remove(app, &bob).await;
+        app.restart().await;
+        let (swept, metrics) = sweep_of(app.store());
+        swept.turn().await;
+        assert_eq!(metric(&metrics, "placet_questions_out_of_reach "), 1);
+        let admin = app.api(Role::Admin);
+        let body = json!({"assignees": {"people": [ADA, EVE]}});
+        admin.post(&format!("api/v1/suspensions/{id}/reassign"), body).await.ok();
+        swept.turn().await;
+        assert_eq!(metric(&metrics, "placet_questions_out_of_reach "), 0, "an admin has assigned it to others");
+        assert!(app.api(Role::Auditor).events(intent).await.iter().any(|event| event["event_type"] == "intent.reassigned"));
+        mails(app).await;
+    }
 }
 
 /// A page of the disk in the middle of the questions cannot be read. The questions behind it are checked at every turn all the

@@ -63,8 +63,13 @@ impl Course<'_> {
             notify_to: logged.told().to_vec(),
             ..HandFacts::default()
         };
-        if let HandStep::Delegate { to } | HandStep::StandIn { to, .. } = &step {
-            match self.keys.own([&self.intent.created_by, &open.asked_by], to, event) {
+        let deputies: Vec<&String> = match &step {
+            HandStep::Delegate { to } => vec![to],
+            HandStep::StandIn { to, via, .. } => [to].into_iter().chain(via).collect(),
+            HandStep::Claim | HandStep::Release | HandStep::Reassign { .. } => Vec::new(),
+        };
+        for deputy in deputies {
+            match self.keys.own([&self.intent.created_by, &open.asked_by], deputy, event) {
                 Owned::Yes => facts.is_own = true,
                 Owned::Unsure => {
                     doubts.insert(Doubt::Owner);

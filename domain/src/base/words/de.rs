@@ -466,6 +466,8 @@ pub(super) const MUST_BE_AN_OPTION: &str = "muss eine der aufgeführten Antworte
 
 /// Follows a field's label.
 pub(super) const MUST_BE_SHORTER: &str = "muss kürzer sein: höchstens 16 KiB Text";
+/// What is wrong with a comment that is too long.
+pub(super) const COMMENT_MUST_BE_SHORTER: &str = "muss kürzer sein: höchstens 4 KiB Text, mit dem gewählten Grund";
 
 /// Heads an open question that is shown again because the page was too old.
 pub(super) const PAGE_WAS_OPEN_TOO_LONG: &str = "Diese Seite war zu lange offen";

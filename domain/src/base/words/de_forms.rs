@@ -19,6 +19,12 @@ pub(super) const LOOK_AT_THE_CHANGES: &str = "Sehen Sie Ihre Änderungen an und 
 /// The proposed action was edited by another person while the page was open.
 pub(super) const PROPOSAL_HAS_CHANGED: &str = "Die vorgeschlagene Aktion wurde geändert, während diese Seite offen war";
 
+/// Heads an open question whose reader's draft could not be saved.
+pub(super) const DRAFT_IS_NOT_SAVED: &str = "Ihr Entwurf ist nicht gespeichert";
+
+/// Heads an open question whose reader wanted to take over a draft that is gone.
+pub(super) const DRAFT_IS_GONE: &str = "Den Entwurf gibt es nicht mehr";
+
 /// No answer, where one is needed.
 pub(super) const IS_MISSING: &str = "ist noch leer";
 

@@ -473,6 +473,8 @@ pub const MUST_BE_AN_OPTION: &str = "must be one of the listed answers";
 
 /// Follows a field's label.
 pub const MUST_BE_SHORTER: &str = "must be shorter: at most 16 KiB of text";
+/// What is wrong with a comment that is too long.
+pub const COMMENT_MUST_BE_SHORTER: &str = "must be shorter: at most 4 KiB of text, with the chosen reason";
 
 /// Heads an open question that is shown again because the page was too old.
 pub const PAGE_WAS_OPEN_TOO_LONG: &str = "This page was open for too long";

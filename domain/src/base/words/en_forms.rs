@@ -18,6 +18,12 @@ pub const LOOK_AT_THE_CHANGES: &str = "Look at your changes, then answer";
 /// The proposed action was edited by another person while the page was open.
 pub const PROPOSAL_HAS_CHANGED: &str = "The proposed action was edited while this page was open";
 
+/// Heads an open question whose reader's draft could not be saved.
+pub const DRAFT_IS_NOT_SAVED: &str = "Your draft is not saved";
+
+/// Heads an open question whose reader wanted to take over a draft that is gone.
+pub const DRAFT_IS_GONE: &str = "The draft is not there any more";
+
 /// No answer, where one is needed.
 pub const IS_MISSING: &str = "is still empty";
 

@@ -11,12 +11,14 @@ use super::{Amount, Stressed};
 mod en {
     pub(super) use super::super::en::*;
     pub(super) use super::super::en_forms::*;
+    pub(super) use super::super::en_grounds::*;
 }
 
 /// All words in German.
 mod de {
     pub(super) use super::super::de::*;
     pub(super) use super::super::de_forms::*;
+    pub(super) use super::super::de_grounds::*;
 }
 
 /// A language in which Placet speaks to people.
@@ -132,6 +134,7 @@ words! {
         must_be_a_date: MUST_BE_A_DATE,
         must_be_an_option: MUST_BE_AN_OPTION,
         must_be_shorter: MUST_BE_SHORTER,
+        comment_must_be_shorter: COMMENT_MUST_BE_SHORTER,
         page_was_open_too_long: PAGE_WAS_OPEN_TOO_LONG,
         cannot_save: CANNOT_SAVE,
         not_confirmed: NOT_CONFIRMED,
@@ -193,6 +196,8 @@ words! {
         changes_of_the_action: CHANGES_OF_THE_ACTION,
         look_at_the_changes: LOOK_AT_THE_CHANGES,
         proposal_has_changed: PROPOSAL_HAS_CHANGED,
+        draft_is_not_saved: DRAFT_IS_NOT_SAVED,
+        draft_is_gone: DRAFT_IS_GONE,
         is_missing: IS_MISSING,
         is_not_accepted: IS_NOT_ACCEPTED,
         number_needed: NUMBER_NEEDED,
@@ -201,6 +206,29 @@ words! {
         option_needed: OPTION_NEEDED,
         once_each: ONCE_EACH,
         no_such_field: NO_SUCH_FIELD,
+        what_happens: WHAT_HAPPENS,
+        why: WHY,
+        impact: IMPACT,
+        rollback: ROLLBACK,
+        links_not_linked: LINKS_NOT_LINKED,
+        evidence: EVIDENCE,
+        kind_of_question: KIND_OF_QUESTION,
+        can_it_be_taken_back: CAN_IT_BE_TAKEN_BACK,
+        reversible: REVERSIBLE,
+        hard_to_reverse: HARD_TO_REVERSE,
+        irreversible: IRREVERSIBLE,
+        says_reversible: SAYS_REVERSIBLE,
+        says_hard_to_reverse: SAYS_HARD_TO_REVERSE,
+        says_irreversible: SAYS_IRREVERSIBLE,
+        the_page_explains: THE_PAGE_EXPLAINS,
+        the_page_has_earlier_decisions: THE_PAGE_HAS_EARLIER_DECISIONS,
+        earlier_decisions: EARLIER_DECISIONS,
+        no_earlier_decision: NO_EARLIER_DECISION,
+        content_was_erased: CONTENT_WAS_ERASED,
+        earlier_answered: EARLIER_ANSWERED,
+        earlier_unanswered: EARLIER_UNANSWERED,
+        earlier_too_few: EARLIER_TOO_FEW,
+        earlier_withdrawn: EARLIER_WITHDRAWN,
     }
     pairs {
         an_email: AN_EMAIL,

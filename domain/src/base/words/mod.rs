@@ -6,14 +6,17 @@
 mod de;
 mod de_forms;
 mod de_grammar;
+mod de_grounds;
 mod en;
 mod en_forms;
+mod en_grounds;
 mod language;
 
 use std::fmt;
 
 pub use en::*;
 pub use en_forms::*;
+pub use en_grounds::*;
 pub use language::Language;
 
 /// A sentence with one part that stands out where the medium can show that.

@@ -6,6 +6,7 @@
 
 mod announced;
 mod delivery;
+mod earlier;
 mod ending;
 mod governance;
 mod key;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 
 pub use self::announced::{Adopted, Announced, Unasked, WentOn};
 pub use self::delivery::{Delivery, Failover, Redriven, Tracked};
+pub use self::earlier::EarlierDecision;
 pub use self::ending::{AnswerCounted, Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
 pub use self::governance::{PolicyRemoved, PolicySet};
 pub use self::key::{Key, KeyRevoked, ServerPayload};

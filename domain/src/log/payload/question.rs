@@ -7,9 +7,11 @@ use serde_json::{Map, Value};
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::form::Schema;
 use crate::intent::event::{self, ExtensionCause};
+use crate::log::payload::earlier::EarlierDecision;
 use crate::people::principal::Credential;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
+use crate::suspension::grounds::{Explanation, Grounds, Reversibility};
 use crate::suspension::proposal::Proposal;
 use crate::suspension::quorum::Quorum;
 use crate::suspension::requested::Requested;
@@ -132,6 +134,18 @@ pub struct Suspended {
     /// The values with which an answer refuses, and so edits nothing; absent without a proposal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusing: Vec<String>,
+    /// The asker's own name for questions of this kind; absent if it gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_key: Option<String>,
+    /// The asker's explanation of the action; absent if it gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether the action can be taken back, as the asker declares it; absent if it declares nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
+    /// The newest decisions about questions with the same key of the same asker, the newest first; absent if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_decisions: Vec<EarlierDecision>,
 }
 
 /// One choice of a question.
@@ -196,6 +210,7 @@ impl Suspended {
     pub(super) fn of(suspension: &Suspension, question: &Question) -> Self {
         let people = question.recipients_at(1);
         let proposal = question.proposal.as_deref();
+        let grounds = question.grounds.as_deref();
         Self {
             id: suspension.id,
             suspension_id: suspension.id,
@@ -243,12 +258,22 @@ impl Suspended {
             proposal: proposal.map(|proposal| proposal.action.clone()),
             editable: proposal.and_then(|proposal| proposal.editable.clone()),
             refusing: proposal.map(|proposal| proposal.refusing.clone()).unwrap_or_default(),
+            question_key: grounds.and_then(|grounds| grounds.question_key.clone()),
+            explanation: grounds.and_then(|grounds| grounds.explanation.clone()),
+            reversibility: grounds.and_then(|grounds| grounds.reversibility),
+            earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(EarlierDecision::of).collect(),
         }
     }
 
     /// The question that people read.
     pub fn into_question(self) -> Question {
         let (editable, refusing) = (self.editable, self.refusing);
+        let grounds = Grounds {
+            question_key: self.question_key,
+            explanation: self.explanation,
+            reversibility: self.reversibility,
+            earlier: self.earlier_decisions.into_iter().map(EarlierDecision::into_decision).collect(),
+        };
         let proposal = self.proposal.map(|action| Box::new(Proposal { action, editable, refusing }));
         Question {
             question: self.question,
@@ -268,6 +293,7 @@ impl Suspended {
             separation: self.separation,
             comment_on_refusal: self.comment_on_refusal,
             proposal,
+            grounds: grounds.boxed(),
         }
     }
 }

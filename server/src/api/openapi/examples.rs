@@ -25,6 +25,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_remind" | "suspensions_take_back" | "suspensions_claim" | "suspensions_release" | "approvals_approve" => {
             json!({})
         }
+        "suspensions_save_draft" => json!({ "values": { "comment": "Waiting for the carrier." } }),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" | "receipts_revoke" => json!({ "reason": "The customer withdrew the order." }),
         "proofs_place" => json!({ "scope": { "kind": "agent", "id": "billing-bot" }, "reason": "Litigation 2026-7" }),

@@ -17,9 +17,9 @@ use utoipa::OpenApi;
 
 use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
-    escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds, intents, keys, leases,
-    metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log, streams,
-    subscriptions, suspensions, tasks,
+    drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds, intents, keys,
+    leases, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log,
+    streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -30,6 +30,7 @@ use crate::edge::route::{Declared, Routes};
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         suspensions::take_back, hands::claim, hands::release, hands::delegate, hands::reassign,
+        drafts::save_draft, drafts::drafts,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
@@ -132,35 +133,28 @@ fn describe() -> Value {
         }
     }
     let declared = Routes::declared(super::declare);
+    let schemas = document["components"]["schemas"].clone();
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, item) in paths {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let route = declared.iter().find(|route| route.path == *path && route.method.as_str().eq_ignore_ascii_case(method));
-            complete(path, method, route, operation);
+            complete(path, method, route, &schemas, operation);
         }
     }
     document
 }
 
-/// The operations with a body in which no field is required. An absent body counts as an empty object, which is enough for them.
-const BODILESS: [&str; 13] = [
-    "leases_renew",
-    "suspensions_cancel",
-    "suspensions_remind",
-    "approvals_approve",
-    "approvals_deny",
-    "access_approve",
-    "access_deny",
-    "portfolios_update",
-    "tasks_claim",
-    "tasks_complete",
-    "tasks_fail",
-    "tasks_progress",
-    "plans_update",
-];
+/// Whether an absent body, which counts as an empty object, can be enough for an operation: its body's schema requires no field.
+fn takes_no_body(operation: &Value, schemas: &Value) -> bool {
+    let Some(reference) = operation.pointer("/requestBody/content/application~1json/schema/$ref").and_then(Value::as_str) else {
+        return false;
+    };
+    let schema = &schemas[reference.rsplit('/').next().unwrap_or_default()];
+    schema["type"] == "object" && schema["required"].as_array().is_none_or(Vec::is_empty)
+}
 
 /// Adds to an operation the facts that its handler does not know.
-fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut Value) {
+fn complete(path: &str, method: &str, route: Option<&Declared>, schemas: &Value, operation: &mut Value) {
     let keyed = route.is_some_and(|route| route.is_keyed);
     let surface = route.map_or(Surface::Ours, |route| route.surface);
     if !keyed {
@@ -175,7 +169,7 @@ fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut 
     if let Some(example) = examples::body(text(&operation["operationId"])) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
-    if BODILESS.contains(&text(&operation["operationId"])) {
+    if takes_no_body(operation, schemas) {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(surface, keyed, bodied, &mut operation["responses"]);
@@ -202,10 +196,9 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
         | ("delete", "/api/v1/intents/{intent_id}/dependencies/{dependency_id}")
         | ("put" | "delete", "/api/v1/intents/{intent_id}/governance") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
-        // The list of messages and the receipt have no version: they can change without a new version of their suspension.
-        ("get", "/api/v1/suspensions/{suspension_id}/deliveries") | ("post", "/api/v1/suspensions/{suspension_id}/receipt") => {
-            None
-        }
+        // The lists of messages and drafts and the receipt have no version: they can change without a new version of their suspension.
+        ("get", "/api/v1/suspensions/{suspension_id}/deliveries" | "/api/v1/suspensions/{suspension_id}/drafts")
+        | ("post", "/api/v1/suspensions/{suspension_id}/receipt") => None,
         ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use domain::base::json;
 use domain::base::text::is_blank;
 use domain::suspension::WINDOW_SECONDS_MAX;
-use placet::{AssignedRole, Choice, Question, RequiredAssurance, Risk};
+use placet::{AssignedRole, Choice, Question, RequiredAssurance, Reversibility, Risk};
 use serde_json::Value;
 
 use crate::cli::remote::RemoteArgs;
@@ -77,6 +77,22 @@ pub(in crate::cli) struct AskArgs {
     /// Say how much is at stake: low, medium, high or critical. People see it, and the server may demand more of an answer then.
     #[arg(long, value_name = "RISK", value_parser = risk)]
     risk: Option<Risk>,
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "Explain the action: a file with a JSON object of what_happens, why, impact, rollback, links and evidence, each optional"
+    )]
+    explanation: Option<PathBuf>,
+    #[arg(
+        long,
+        value_name = "WORD",
+        value_parser = reversibility,
+        help = "Say whether the action can be taken back: reversible, hard_to_reverse or irreversible"
+    )]
+    reversibility: Option<Reversibility>,
+    /// Name the kind of question. People see how the newest questions of yours with the same name were decided.
+    #[arg(long, value_name = "KEY")]
+    question_key: Option<String>,
     /// Need a comment from a person who refuses.
     #[arg(long, conflicts_with = "text")]
     comment_on_refusal: bool,
@@ -205,6 +221,16 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
     if let Some(risk) = args.risk {
         question = question.risk(risk);
     }
+    if let Some(file) = &args.explanation {
+        let explanation = serde_json::from_value(json_in(file)?);
+        question = question.explanation(explanation.with_context(|| format!("{} is no explanation", file.display()))?);
+    }
+    if let Some(reversibility) = args.reversibility {
+        question = question.reversibility(reversibility);
+    }
+    if let Some(key) = &args.question_key {
+        question = question.question_key(key);
+    }
     if let Some(file) = &args.proposal {
         question = question.proposal(json_in(file)?);
     }
@@ -239,6 +265,11 @@ fn assurance(text: &str) -> Result<RequiredAssurance, String> {
 fn risk(text: &str) -> Result<Risk, String> {
     let known = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
     known.into_iter().find(|risk| risk.as_str() == text).ok_or_else(|| "expected low, medium, high or critical".to_owned())
+}
+
+fn reversibility(text: &str) -> Result<Reversibility, String> {
+    let named = Reversibility::ALL.into_iter().find(|known| known.as_str() == text);
+    named.ok_or_else(|| "expected reversible, hard_to_reverse or irreversible".to_owned())
 }
 
 fn assignee(text: &str) -> Result<Assignee, String> {

@@ -70,10 +70,11 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
     // The signals are listened for before anything is sent, so an early signal withdraws the question as well.
     let mut signals = Signals::listen()?;
     let conversation = Conversation { args, remote: args.remote.connect("ask", ROLE)?, key };
+    // Boxed, because a question with all its parts is large.
     match asked {
-        Asked::Confirm(question) => conversation.hold(&mut signals, question, |yes| *yes).await,
-        Asked::Words(question) => conversation.hold(&mut signals, question, |_| true).await,
-        Asked::Form(question) => conversation.hold(&mut signals, question, |_| true).await,
+        Asked::Confirm(question) => Box::pin(conversation.hold(&mut signals, question, |yes| *yes)).await,
+        Asked::Words(question) => Box::pin(conversation.hold(&mut signals, question, |_| true)).await,
+        Asked::Form(question) => Box::pin(conversation.hold(&mut signals, question, |_| true)).await,
     }
 }
 

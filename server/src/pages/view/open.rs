@@ -19,8 +19,8 @@ use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
 use super::{
-    Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, ProposalShown, STYLESHEET, Silence,
-    line,
+    Asked, Card, Cell, Choices, DraftsShown, FieldError, FieldKind, FieldProblem, Fields, GroundsShown, Page, PlanRow,
+    ProposalShown, STYLESHEET, Silence, line,
 };
 
 /// The number of rows of a plan that are shown without a click.
@@ -94,12 +94,16 @@ pub(in crate::pages) struct OpenQuestion {
     pub person: Option<String>,
     /// The part of the form that was kept over a login.
     pub kept: Option<Kept>,
+    /// The drafts of answers that people share.
+    pub drafts: DraftsShown,
     /// The risk that the agent declares.
     pub risk: Option<Risk>,
     /// Whether a person who refuses must say why.
     pub needs_comment: bool,
     /// The action that the question proposes, if it proposes one.
     pub proposal: Option<ProposalShown>,
+    /// The agent's explanation, and earlier decisions.
+    pub grounds: GroundsShown,
 }
 
 /// The login that an answer needs first.
@@ -118,6 +122,8 @@ pub(in crate::pages) struct Kept {
     pub chosen: Option<String>,
     /// When it was kept.
     pub at: DateTime<Utc>,
+    /// Whether another holder of the link may have typed it.
+    pub is_from_elsewhere: bool,
 }
 
 /// How many people must agree, and who has answered so far.
@@ -255,6 +261,14 @@ pub(in crate::pages) enum FormError {
     HasAnswered,
     /// The place cannot be handed to the person who was named, for this reason.
     NotHanded(String),
+    /// Nothing was typed that could be a draft.
+    NoDraft,
+    /// The draft breaks a rule, for this reason.
+    DraftRefused(String),
+    /// The store did not say that the draft is saved.
+    DraftNotSaved,
+    /// The draft that was to be taken over is gone.
+    DraftIsGone,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
     /// The answer came without the login that the question demands.
@@ -296,6 +310,8 @@ impl FormError {
             Self::ProposalChanged { .. } => language.proposal_has_changed().to_owned(),
             Self::NotAssigned => language.not_assigned_to_you().to_owned(),
             Self::HasAnswered | Self::NotHanded(_) => language.place_was_not_handed_on().to_owned(),
+            Self::NoDraft | Self::DraftRefused(_) | Self::DraftNotSaved => language.draft_is_not_saved().to_owned(),
+            Self::DraftIsGone => language.draft_is_gone().to_owned(),
             Self::NotAChoice => language.not_one_of_the_choices().to_owned(),
             Self::NoLogin { .. } => language.login_needed_first().to_owned(),
             Self::OtherPerson => language.page_of_another_person().to_owned(),
@@ -317,6 +333,10 @@ impl FormError {
             | Self::NotAssigned
             | Self::HasAnswered
             | Self::NotHanded(_)
+            | Self::NoDraft
+            | Self::DraftRefused(_)
+            | Self::DraftNotSaved
+            | Self::DraftIsGone
             | Self::NotAChoice
             | Self::NoLogin { .. }
             | Self::OtherPerson
@@ -336,6 +356,8 @@ impl OpenQuestion {
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
         let (length, mut folds) = (self.reading.length(), Folds::new(self.page.language));
         let card = self.asked.card(length, &mut folds);
+        let explained = self.grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
+        let explained = Table::new(explained, 'g', length, &mut folds);
         let fallback = match &self.silence {
             Silence::Fallback(given) => given.table(length, &mut folds),
             Silence::Ends | Silence::Beside => None,
@@ -368,7 +390,8 @@ impl OpenQuestion {
         let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now, self.page.language));
         let folds = folds.0;
         let page = &self.page;
-        OpenPage { page, open: self, card, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }.render()
+        OpenPage { page, open: self, card, explained, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }
+            .render()
     }
 }
 
@@ -376,6 +399,8 @@ struct OpenPage<'a> {
     page: &'a Page,
     open: &'a OpenQuestion,
     card: Card,
+    /// The agent's explanation of the action.
+    explained: Table,
     fallback: Option<Table>,
     countdown: Option<Countdown>,
     table: Table,
@@ -429,6 +454,7 @@ impl OpenPage<'_> {
     /// Whether there is more to read than a line or two before the answers.
     fn has_evidence(&self) -> bool {
         self.fallback.is_some()
+            || !self.explained.rows.is_empty()
             || self.proposed.is_some()
             || !self.table.rows.is_empty()
             || !self.card.explanation.is_empty()
@@ -472,6 +498,8 @@ mod tests {
 
     /// The forms beside that of the answer: claim or release, hand on, assign to others. Each has one button.
     const HANDS: usize = 3;
+    /// The buttons about drafts in the form of the answer: save.
+    const DRAFTS: usize = 1;
 
     // The page must work for a person without scripts, and a scanner that renders it must not decide anything.
     #[test]
@@ -547,7 +575,7 @@ mod tests {
         assert!(html.contains("41 lines of “<bdi>Proposed text</bdi>” are hidden."));
         assert!(html.contains("<a href=\"?show=everything#r0\">Show everything</a>"));
         let html = page(Reading::Everything);
-        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + HANDS, 1 + HANDS));
+        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + DRAFTS + HANDS, 1 + HANDS));
         assert!(
             html.contains("<tr id=\"r0\">")
                 && html.contains("href=\"?show=everything&amp;end=reached#d\"")
@@ -599,7 +627,7 @@ mod tests {
             let whole = OpenQuestion { reading: Reading::Everything, ..question }.render().unwrap();
             let marks = whole.matches("mark\" id=\"end").count();
             assert!(whole.contains(&anchor) && marks == 1, "{name}: {anchor} leads nowhere, or to no end");
-            assert!(whole.matches(" disabled>").count() == buttons + HANDS, "{name}: its end was not seen");
+            assert!(whole.matches(" disabled>").count() == buttons + DRAFTS + HANDS, "{name}: its end was not seen");
         }
         for question in [
             asks(&"x".repeat(1_200)),

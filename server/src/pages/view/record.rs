@@ -16,7 +16,7 @@ use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::held::{Held, Keeping};
 use super::moment::{machine, second};
-use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
+use super::{GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
 /// The longest answer in a sentence, in characters.
 const ANSWER_CHARS_MAX: usize = 80;
@@ -298,6 +298,7 @@ struct Shown {
     /// The choices: label, value, description.
     choices: Vec<(String, String, String)>,
     context: Option<Table>,
+    grounds: GroundsShown,
     fallback: Option<String>,
     outcome: Outcome,
     people: Vec<Person>,
@@ -323,7 +324,11 @@ impl Shown {
         let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, schema, .. } = suspension;
         let form = schema.map(|schema| Value::Object(schema.members().clone()));
         let form = form.as_ref().map(|form| (language.form_as_a_schema().to_owned(), form));
-        let sent: Vec<(String, &Value)> = entries(&context, language).into_iter().chain(form).collect();
+        let grounds = question.as_ref().and_then(|question| question.grounds.as_deref());
+        let grounds = GroundsShown::of(grounds, None, language);
+        let said = grounds.said(language);
+        let said = said.iter().map(|(name, value)| (name.clone(), value));
+        let sent: Vec<(String, &Value)> = said.chain(entries(&context, language)).chain(form).collect();
         let has_fallback = fallback_policy != FallbackPolicy::Fail;
         Self {
             agent: line(&asked_by.name),
@@ -332,6 +337,7 @@ impl Shown {
             expires_at,
             choices: choices.into_iter().map(choice).collect(),
             context: (!sent.is_empty()).then(|| Table::new(sent, prefix, Length::Whole, &mut Folds::new(language))),
+            grounds,
             fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
             outcome,
             people,

@@ -5,7 +5,7 @@ use domain::base::words::Language;
 use domain::suspension::{Style, SuspensionChoice};
 use serde_json::json;
 
-use super::{Answers, Asked, Choices, HandsShown, OpenQuestion, Page, PlanRow, Reading, Silence};
+use super::{Answers, Asked, Choices, DraftsShown, GroundsShown, HandsShown, OpenQuestion, Page, PlanRow, Reading, Silence};
 
 pub(super) fn at(hour: u32, minute: u32) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 4).unwrap()
@@ -74,8 +74,10 @@ pub(super) fn open() -> OpenQuestion {
         other: None,
         person: None,
         kept: None,
+        drafts: DraftsShown::default(),
         risk: None,
         needs_comment: false,
         proposal: None,
+        grounds: GroundsShown::default(),
     }
 }

@@ -17,7 +17,10 @@ use super::super::together::{Problem, TOGETHER, TOGETHER_MAX, Unfit};
 use super::super::way::page_of;
 use super::choices::Button;
 use super::moment::{machine, minute, near, second};
-use super::{Asked, Card, Cell, Choices, Ending, Given, INSIDE_STYLESHEET as STYLESHEET, Page, Silence, Visitor, line, phrase};
+use super::{
+    Asked, Card, Cell, Choices, Ending, Given, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Silence, Visitor, line,
+    phrase,
+};
 
 /// A question as its own page shows it, short enough to be shown at once.
 #[derive(Debug, Clone)]
@@ -33,6 +36,7 @@ pub(in crate::pages) struct Whole {
     others_wait: Option<String>,
     assignees: Vec<String>,
     risk: Option<Risk>,
+    grounds: GroundsShown,
     now: DateTime<Utc>,
     /// The field that stands for it in the form.
     sealed: String,
@@ -53,7 +57,9 @@ impl Whole {
         let sent = context.as_object().into_iter().flatten().map(|(key, value)| (label(key), value));
         let beside = beside(link, language);
         let beside = beside.iter().map(|(name, value)| (name.clone(), value));
-        let table = Table::new(sent.chain(beside), 'r', length, &mut folds);
+        let grounds = GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), language);
+        let explained = grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
+        let table = Table::new(explained.chain(sent).chain(beside), 'r', length, &mut folds);
         let choices = Choices::new(link.suspension.choices.clone());
         let buttons = choices.buttons(length, &mut folds);
         if !folds.0.is_empty() || fallback.is_some() || choices.warning(language).is_some() {
@@ -71,6 +77,7 @@ impl Whole {
             others_wait: language.others_wait(link.waiting),
             assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(language)).unwrap_or_default(),
             risk: link.question.risk,
+            grounds,
             now: link.now,
             sealed: String::new(),
         })

@@ -8,6 +8,7 @@ mod audit;
 mod bytes;
 mod coordinators;
 mod departures;
+mod drafts;
 mod events;
 mod graph;
 mod groups;

@@ -6,13 +6,15 @@ use diesel::sql_types::{Bool, Integer, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::Suspension;
+use domain::suspension::grounds::EarlierDecision;
 use domain::suspension::hands::Hands;
 
 use super::Writing;
 use crate::columns::{SuspensionColumns, signed};
+use crate::earlier_columns::{DECIDED, DecidedColumns};
 use crate::request::Idempotency;
 use crate::rows::{Code, FixedQuestion, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
-use crate::schema::{suspension_keys, suspension_traces, suspensions};
+use crate::schema::{intents, suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
 use crate::sql::{At, Key, Owned, Written, written};
 use crate::sqlite::statements as hot;
@@ -93,6 +95,12 @@ impl WriteSuspensions for Writing<'_> {
         Ok(())
     }
 
+    fn save_question_key(&mut self, suspension: i64, key: &str) -> RowsResult<()> {
+        let named = suspensions::question_key.eq(key);
+        diesel::update(suspensions::table.find(suspension)).set(named).execute(self.conn)?;
+        Ok(())
+    }
+
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
         diesel::insert_into(suspension_traces::table).values(row).execute(self.conn)?;
@@ -162,6 +170,19 @@ impl ReadSuspensions for SqliteConnection {
         let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
         let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<At>(self)?;
         Ok(times.into_iter().map(|at| at.0).collect())
+    }
+
+    fn decided(&mut self, asker: &str, question_key: &str, limit: u32) -> RowsResult<Vec<(EarlierDecision, i64)>> {
+        let of_kind = suspensions::asker.eq(asker).and(suspensions::question_key.eq(question_key));
+        // The condition is a literal, so that the partial index of decided questions serves the query.
+        let decided = diesel::dsl::sql::<Bool>(DECIDED);
+        let newest = suspensions::table
+            .inner_join(intents::table.on(intents::rid.eq(suspensions::intent)))
+            .filter(of_kind.and(decided).and(suspensions::ending_event.is_not_null()))
+            .order((suspensions::resolved_at.desc(), suspensions::rid.desc()))
+            .limit(i64::from(limit))
+            .select(DecidedColumns::selection());
+        newest.load::<DecidedColumns>(self)?.into_iter().map(DecidedColumns::into_decision).collect()
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {

@@ -58,6 +58,7 @@ pub(super) fn members_of_assignees() -> Vec<Member> {
     let quorum = |name, with: Value| {
         Member::within("QuorumRequest", &question, "quorum", name, [json!({"required_approvals": 21}), with]).refused()
     };
+    let draft = |schema, name, with: Value| Member::within(schema, &json!({}), "values", name, [json!({"comment": "c"}), with]);
     vec![
         of("SuspendRequest", question.clone()),
         of("ApprovalRequest", json!({"action": "pay"})),
@@ -74,5 +75,10 @@ pub(super) fn members_of_assignees() -> Vec<Member> {
         Member::of("DelegateRequest", &json!({"to": "x@example.com"}), "to", json!("x")).refused(),
         Member::of("ReassignRequest", &json!({"assignees": unknown}), "assignees", json!({})).refused(),
         Member::of("TakeBackRequest", &json!({}), "responded_by", json!("")).refused(),
+        draft("SaveDraftRequest", "values", json!({"comment": "another"})),
+        draft("DraftValues", "value", json!({"comment": "c", "value": "v"})),
+        draft("DraftValues", "comment", json!({"comment": "another"})),
+        draft("DraftValues", "reason", json!({"comment": "c", "reason": "r"})),
+        draft("DraftValues", "fields", json!({"comment": "c", "fields": {"f": "t"}})),
     ]
 }

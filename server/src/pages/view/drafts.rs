@@ -1,0 +1,21 @@
+//! The drafts of answers, on the page of an open question.
+
+use chrono::{DateTime, Utc};
+
+/// The drafts of answers that people share.
+#[derive(Debug, Clone, Default)]
+pub(in crate::pages) struct DraftsShown {
+    /// When the reader's own draft was saved.
+    pub own: Option<DateTime<Utc>>,
+    /// The authors of the others, and when each was saved.
+    pub others: Vec<(String, DateTime<Utc>)>,
+    /// The author of the draft that stands in the form, and whether that is the reader.
+    pub stands_here: Option<(String, bool)>,
+}
+
+impl DraftsShown {
+    /// Whether there are any.
+    pub(super) fn is_any(&self) -> bool {
+        self.own.is_some() || !self.others.is_empty()
+    }
+}
