@@ -9,6 +9,7 @@ mod choices;
 mod dashboard;
 mod drafts;
 mod drawing;
+mod form_error;
 mod given;
 mod grounds;
 mod held;
@@ -33,13 +34,14 @@ pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
 pub(super) use self::dashboard::DashboardPage;
 pub(super) use self::drafts::DraftsShown;
+pub(super) use self::form_error::FormError;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::grounds::GroundsShown;
 pub(super) use self::held::Held;
 pub(super) use self::inbox::{InboxListPage, InboxPage, Shown, TypedSearch};
 pub(super) use self::moment::{machine, second};
 pub(super) use self::open::{
-    Answers, CountedShown, FormError, HandsShown, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
+    Answers, CountedShown, HandsShown, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
