@@ -4,7 +4,7 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::asking::choice::judge;
 use domain::base::text::{deadline, defanged, moment, repeats, time_left, truncated, visible, visible_line};
-use domain::base::words;
+use domain::base::words::{self, Language};
 
 use crate::columns::{TEXT_COLUMNS, columns, truncated_to_columns, wrapped};
 use crate::{Answers, Message, Occasion};
@@ -146,8 +146,8 @@ impl Mail {
             question,
             question_is_cut,
             deadline: message.expires_at.map(|at| Deadline {
-                at: in_zone(deadline(at, message.sent_at), at, message),
-                left: time_left(at - message.sent_at),
+                at: in_zone(deadline(at, message.sent_at, Language::English), at, message),
+                left: time_left(at - message.sent_at, Language::English),
             }),
             others_wait: words::others_wait(message.waiting),
             link: message.link.clone(),
@@ -248,7 +248,7 @@ fn subject(message: &Message) -> String {
 }
 
 fn opening(message: &Message) -> Opening {
-    let asked_at = words::in_utc(&moment(message.suspended_at, message.sent_at));
+    let asked_at = words::in_utc(&moment(message.suspended_at, message.sent_at, Language::English));
     let asked_at = in_zone(asked_at, message.suspended_at, message);
     match &message.occasion {
         Occasion::Question => Opening::None,
@@ -303,7 +303,7 @@ fn choices(answers: &Answers) -> (Vec<Offered>, usize) {
 /// The warning about misleading choices, with its heading.
 pub(crate) fn misleading(answers: &Answers) -> Option<String> {
     let Answers::Choices(choices) = answers else { return None };
-    judge(choices).warning().map(|warning| format!("{}. {warning}", words::WORDS_MAY_MISLEAD))
+    judge(choices).warning(Language::English).map(|warning| format!("{}. {warning}", words::WORDS_MAY_MISLEAD))
 }
 
 /// The plan, with its middle left out if it is long: the next steps and the end matter most.
@@ -313,7 +313,7 @@ fn plan(message: &Message) -> Vec<PlanRow> {
     let first = if left_out == 0 { rows.len() } else { PLAN_ROWS_MAX - 2 };
     let row_bytes_max = PLAN_BYTES_MAX / PLAN_ROWS_MAX;
     let row = |(at, what): &(DateTime<Utc>, String)| PlanRow {
-        at: in_zone(moment(*at, message.sent_at), *at, message),
+        at: in_zone(moment(*at, message.sent_at, Language::English), *at, message),
         // The sentence is ours, but it may quote the fallback value, which is an agent's text.
         what: shortened(&agents(what, SENTENCE_CHARS_MAX), row_bytes_max),
     };

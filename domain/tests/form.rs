@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use domain::base::words::Language;
 use domain::form::{
     ANSWER_BYTES_MAX, DESCRIPTION_MAX, FIELDS_MAX, NAME_MAX, OPTION_MAX, OPTIONS_MAX, PATTERN_BYTES_MAX, PATTERN_TEXT_MAX,
     Problem, SCHEMA_BYTES_MAX, Schema, TEXT_MAX, TITLE_MAX, Typed,
@@ -309,7 +310,7 @@ fn what_is_typed_becomes_the_answer() {
     let shape = schema.shape().unwrap();
     assert_eq!(shape.typed(None), Typed::from([("/amount".into(), "2".into()), ("/gift".into(), "on".into())]), "the defaults");
     assert_eq!(
-        schema.read(&shape.typed(Some(&whole()))),
+        schema.read(&shape.typed(Some(&whole())), Language::English),
         Ok(whole()),
         "an answer that is shown in the fields comes back as it was"
     );
@@ -317,9 +318,13 @@ fn what_is_typed_becomes_the_answer() {
     let typed =
         |pairs: &[(&str, &str)]| pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect::<Typed>();
     let few = typed(&[("/amount", " 3 "), ("/ship/city", "Oslo"), ("/mail", ""), ("/size", ""), ("/uninvited", "x")]);
-    assert_eq!(schema.read(&few), Ok(json!({"amount": 3, "gift": false, "ship": {"city": "Oslo", "express": false}})));
-    let wrong =
-        schema.read(&typed(&[("/amount", "1,5"), ("/ship/city", " "), ("/code", "xy"), ("/price", "1e999")])).unwrap_err();
+    assert_eq!(
+        schema.read(&few, Language::English),
+        Ok(json!({"amount": 3, "gift": false, "ship": {"city": "Oslo", "express": false}}))
+    );
+    let wrong = schema
+        .read(&typed(&[("/amount", "1,5"), ("/ship/city", " "), ("/code", "xy"), ("/price", "1e999")]), Language::English)
+        .unwrap_err();
     let wrong: Vec<(&str, &str)> = wrong.iter().map(|problem| (&*problem.pointer, &*problem.message)).collect();
     let expected = [
         ("/ship/city", "is still empty"),
@@ -336,9 +341,9 @@ fn a_group_that_may_be_absent_is_absent_if_nothing_is_typed_into_it() {
         "city": {"type": "string"}, "express": {"type": "boolean"},
     }}}}))
     .unwrap();
-    assert_eq!(schema.read(&Typed::new()), Ok(json!({})));
+    assert_eq!(schema.read(&Typed::new(), Language::English), Ok(json!({})));
     let half = Typed::from([("/ship/express".to_owned(), "on".to_owned())]);
-    assert_eq!(schema.read(&half).unwrap_err()[0].pointer, "/ship/city");
+    assert_eq!(schema.read(&half, Language::English).unwrap_err()[0].pointer, "/ship/city");
 }
 
 /// The verifier reads schemas from logs that anyone may have written.

@@ -192,15 +192,15 @@ fn a_form_that_was_left_as_it_was_is_no_edit() {
     typed.insert("/b".to_owned(), "one\r\ntwo".to_owned());
     typed.insert("/d".to_owned(), String::new());
     typed.insert("/new".to_owned(), String::new());
-    assert_eq!(proposal.read(&proposal.action, &typed).unwrap(), proposal.action);
+    assert_eq!(proposal.read(&proposal.action, &typed, domain::base::words::Language::English).unwrap(), proposal.action);
     let mut change = typed.clone();
     change.extend([("/a".to_owned(), "tight".to_owned()), ("/x/z".to_owned(), "8".to_owned())]);
     change.remove("/on");
-    let edited = proposal.read(&proposal.action, &change).unwrap();
+    let edited = proposal.read(&proposal.action, &change, domain::base::words::Language::English).unwrap();
     let expected = json!({"a": "tight", "b": "one\r\ntwo", "c": 1.5, "d": "", "on": false, "x": {"y": 7, "z": 8}});
     assert_eq!(Value::Object(edited), expected);
     let wrong = Typed::from([("/c".to_owned(), "1,5".to_owned())]);
-    assert_eq!(proposal.read(&proposal.action, &wrong).unwrap_err()[0].pointer, "/c");
+    assert_eq!(proposal.read(&proposal.action, &wrong, domain::base::words::Language::English).unwrap_err()[0].pointer, "/c");
 }
 
 #[test]

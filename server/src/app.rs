@@ -47,7 +47,7 @@ use crate::observe::Witness;
 use crate::observe::metrics::Metrics;
 use crate::observe::traces::Traces;
 use crate::openid::{OPENID_SECRET, Provider};
-use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
+use crate::pages::{self, AllPages, DEVELOPMENT_SECRET, Development};
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
@@ -80,7 +80,7 @@ pub struct App {
     instance: Instance,
     store: Arc<dyn Store>,
     shared: web::Data<Shared>,
-    pages: web::Data<Pages>,
+    pages: web::Data<AllPages>,
     mailbox: Option<MemoryMailbox>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
@@ -146,7 +146,7 @@ impl App {
             development = Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy));
         }
         let (public, secrets) = ((public_url.clone(), site(&public_url)), (nonce_secret, link_secret));
-        let pages = Pages::new(public, secrets, api::document, development, deliveries.sends_logins());
+        let pages = AllPages::new(public, secrets, api::document, development, deliveries.sends_logins());
         let issuer = issuer(&config, &public_url, (&*store, &clock)).await?;
         let pages = web::Data::new(pages.keeping(config.retention).with_issuer(issuer).with_inbox(config.inbox.clone()));
         let (checkpoints, second_places) =
@@ -581,7 +581,12 @@ async fn last_spans(traces: Option<Arc<Traces>>) {
     }
 }
 
-fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Pages>, limits: &Limits) -> anyhow::Result<Server> {
+fn serve(
+    listener: TcpListener,
+    shared: web::Data<Shared>,
+    pages: web::Data<AllPages>,
+    limits: &Limits,
+) -> anyhow::Result<Server> {
     // This replaces the queue that the standard library asked for, which is too short for many clients at once.
     #[cfg(unix)]
     rustix::net::listen(&listener, BACKLOG).context("failed to listen on the port")?;
@@ -625,7 +630,7 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
 /// The routes, in the layers that every request passes.
 fn app(
     shared: web::Data<Shared>,
-    pages: web::Data<Pages>,
+    pages: web::Data<AllPages>,
 ) -> ActixApp<
     impl ServiceFactory<
         ServiceRequest,

@@ -323,6 +323,12 @@ impl Browser {
         self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": time_zone })).await;
     }
 
+    /// Lets the browser ask for pages in these languages, as `Accept-Language` names them.
+    pub async fn speak(&self, languages: &str) {
+        self.devtools("Network.enable", json!({})).await;
+        self.devtools("Network.setExtraHTTPHeaders", json!({ "headers": { "Accept-Language": languages } })).await;
+    }
+
     /// Blocks requests of the browser to addresses that match the pattern.
     pub async fn refuse(&self, pattern: &str) {
         self.devtools("Network.enable", json!({})).await;

@@ -8,6 +8,7 @@ use crate::asking::choice::judge;
 use crate::asking::{assigning, several};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::text::is_blank;
+use crate::base::words::Language;
 use crate::form::Schema;
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
@@ -157,7 +158,8 @@ impl Check {
     /// Warns of choices that could mislead people.
     pub(super) fn warn_of_misleading(&mut self, choices: &[SuspensionChoice]) {
         let misleading = judge(choices).misleading;
-        self.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
+        self.warnings
+            .extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence(Language::English))));
     }
 
     pub(super) fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {

@@ -13,7 +13,7 @@ use unicode_security::MixedScript as _;
 
 use crate::base::confusable::skeleton;
 use crate::base::text::nfkc;
-use crate::base::words;
+use crate::base::words::Language;
 use crate::suspension::{Style, SuspensionChoice};
 
 /// The ways in which the choices of a question may mislead.
@@ -29,11 +29,11 @@ pub enum Misleading {
 
 impl Misleading {
     /// The sentence that warns of it.
-    pub fn sentence(self) -> &'static str {
+    pub fn sentence(self, language: Language) -> &'static str {
         match self {
-            Self::Contradiction => words::SAYS_ONE_THING_AND_SENDS_ANOTHER,
-            Self::Alike => words::TWO_ANSWERS_LOOK_ALIKE,
-            Self::MixedAlphabets => words::A_WORD_MIXES_ALPHABETS,
+            Self::Contradiction => language.says_one_thing_and_sends_another(),
+            Self::Alike => language.two_answers_look_alike(),
+            Self::MixedAlphabets => language.a_word_mixes_alphabets(),
         }
     }
 }
@@ -48,10 +48,10 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The warning for people, in whole sentences; `None` for honest choices. [`words::WORDS_MAY_MISLEAD`] is its heading.
-    pub fn warning(&self) -> Option<String> {
-        let sentences = self.misleading.iter().map(|found| found.sentence());
-        let all: Vec<&str> = sentences.chain([words::GO_BY_WHAT_IT_SENDS]).collect();
+    /// The warning for people, in whole sentences; `None` for honest choices. [`Language::words_may_mislead`] is its heading.
+    pub fn warning(&self, language: Language) -> Option<String> {
+        let sentences = self.misleading.iter().map(|found| found.sentence(language));
+        let all: Vec<&str> = sentences.chain([language.go_by_what_it_sends()]).collect();
         (!self.misleading.is_empty()).then(|| all.join(" "))
     }
 }

@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::base::words;
+use crate::base::words::{self, Language};
 
 /// Makes `text` inert and keeps its line breaks.
 ///
@@ -89,20 +89,20 @@ pub fn defanged(text: &str) -> String {
 ///
 /// Rounded to the smallest unit shown, so that ten minutes are still ten minutes a moment later; the last minute is counted down.
 #[must_use]
-pub fn time_left(left: TimeDelta) -> String {
+pub fn time_left(left: TimeDelta, language: Language) -> String {
     if left < TimeDelta::minutes(1) {
-        return words::seconds(left.num_seconds().max(0));
+        return language.seconds(left.num_seconds().max(0));
     }
     let minutes = (left + TimeDelta::seconds(30)).num_minutes();
     if minutes >= 48 * 60 {
         let hours = (minutes + 30) / 60;
-        return two(words::days(hours / 24), (hours % 24 > 0).then(|| words::hours(hours % 24)));
+        return two(language.days(hours / 24), (hours % 24 > 0).then(|| language.hours(hours % 24)));
     }
     let (hours, minutes) = (minutes / 60, minutes % 60);
-    let minutes = (minutes > 0).then(|| words::minutes(minutes));
+    let minutes = (minutes > 0).then(|| language.minutes(minutes));
     match minutes {
         Some(minutes) if hours == 0 => minutes,
-        minutes => two(words::hours(hours), minutes),
+        minutes => two(language.hours(hours), minutes),
     }
 }
 
@@ -115,24 +115,24 @@ fn two(first: String, second: Option<String>) -> String {
 
 /// The time of day, `09:30`; say the zone (UTC) beside it.
 #[must_use]
-pub fn clock(at: DateTime<Utc>) -> String {
-    words::clock(at)
+pub fn clock(at: DateTime<Utc>, language: Language) -> String {
+    language.clock(at)
 }
 
 /// The time of day, with the date in front when it is not the day of `now`: `Wed 25 Nov, 09:30`.
 #[must_use]
-pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    if at.date_naive() == now.date_naive() { clock(at) } else { date_and_clock(at, now) }
+pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>, language: Language) -> String {
+    if at.date_naive() == now.date_naive() { clock(at, language) } else { date_and_clock(at, now, language) }
 }
 
 /// A deadline in full, `Tue 24 Nov, 09:30 UTC`, with the year when it is not the year of `now`.
 #[must_use]
-pub fn deadline(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    words::in_utc(&date_and_clock(at, now))
+pub fn deadline(at: DateTime<Utc>, now: DateTime<Utc>, language: Language) -> String {
+    language.in_utc(&date_and_clock(at, now, language))
 }
 
-fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    words::date_and_clock(at, at.year() != now.year())
+fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>, language: Language) -> String {
+    language.date_and_clock(at, at.year() != now.year())
 }
 
 /// The most accents shown on one letter. No language writes more, and a taller stack would paint over the lines around it.
@@ -502,17 +502,17 @@ mod tests {
             (TimeDelta::hours(76), "3 days 4 h"),
         ];
         for (left, words) in cases {
-            assert_eq!(time_left(left), words);
+            assert_eq!(time_left(left, Language::English), words);
         }
     }
 
     #[test]
     fn deadlines_name_the_zone_and_a_foreign_year() {
         let now = at(2026, 11, 24, 7, 16);
-        assert_eq!(clock(at(2026, 11, 24, 9, 30)), "09:30");
-        assert_eq!(deadline(at(2026, 11, 24, 9, 30), now), "Tue 24 Nov, 09:30 UTC");
-        assert_eq!(deadline(at(2027, 1, 4, 9, 30), now), "Mon 4 Jan 2027, 09:30 UTC");
-        assert_eq!(moment(at(2026, 11, 24, 9, 30), now), "09:30");
-        assert_eq!(moment(at(2026, 11, 25, 9, 30), now), "Wed 25 Nov, 09:30");
+        assert_eq!(clock(at(2026, 11, 24, 9, 30), Language::English), "09:30");
+        assert_eq!(deadline(at(2026, 11, 24, 9, 30), now, Language::English), "Tue 24 Nov, 09:30 UTC");
+        assert_eq!(deadline(at(2027, 1, 4, 9, 30), now, Language::English), "Mon 4 Jan 2027, 09:30 UTC");
+        assert_eq!(moment(at(2026, 11, 24, 9, 30), now, Language::English), "09:30");
+        assert_eq!(moment(at(2026, 11, 25, 9, 30), now, Language::English), "Wed 25 Nov, 09:30");
     }
 }

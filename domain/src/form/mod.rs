@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 pub use self::shape::{Bounds, Entry, Field, Format, Group, Kind, Lengths, Opt, Shape};
 pub use self::typed::{TICKED, Typed};
 use crate::base::field::FieldError;
+use crate::base::words::Language;
 
 /// The largest schema, in bytes of canonical JSON.
 pub const SCHEMA_BYTES_MAX: usize = 16 * 1024;
@@ -105,8 +106,13 @@ impl Schema {
     ///
     /// Every place where the answer breaks a rule.
     pub fn check(&self, answer: &Value) -> Result<(), Vec<Problem>> {
+        self.check_in(answer, Language::English)
+    }
+
+    /// As [`Self::check`], with the problems in a language.
+    pub(crate) fn check_in(&self, answer: &Value, language: Language) -> Result<(), Vec<Problem>> {
         let shape = self.shape()?;
-        let problems = check::answer(self, &shape, answer);
+        let problems = check::answer(self, &shape, answer, language);
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 }

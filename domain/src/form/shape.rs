@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::base::words;
+use crate::base::words::Language;
 
 /// A form.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,14 +151,14 @@ impl Format {
     }
 
     /// The rule, in words.
-    pub fn sentence(self) -> String {
+    pub fn sentence(self, language: Language) -> String {
         let (what, example) = match self {
-            Self::Email => words::AN_EMAIL,
-            Self::Uri => words::A_URI,
-            Self::Date => words::A_DATE,
-            Self::DateTime => words::A_DATE_TIME,
+            Self::Email => language.an_email(),
+            Self::Uri => language.a_uri(),
+            Self::Date => language.a_date(),
+            Self::DateTime => language.a_date_time(),
         };
-        words::must_be_like(what, example)
+        language.must_be_like(what, example)
     }
 }
 
@@ -174,34 +174,39 @@ impl Shape {
 
 impl Field {
     /// The rules for an answer, in words that complete a sentence about the field. The options of a field are not among them.
-    pub fn rules(&self) -> Vec<String> {
+    pub fn rules(&self, language: Language) -> Vec<String> {
         match &self.kind {
             Kind::Text { format, lengths, pattern } => {
-                let least = lengths.min.filter(|min| *min > u64::from(self.required)).map(words::at_least_characters);
-                let most = lengths.max.map(words::at_most_characters);
-                let pattern = pattern.as_deref().map(words::must_match);
-                format.map(Format::sentence).into_iter().chain(least).chain(most).chain(pattern).collect()
+                let least =
+                    lengths.min.filter(|min| *min > u64::from(self.required)).map(|least| language.at_least_characters(least));
+                let most = lengths.max.map(|most| language.at_most_characters(most));
+                let pattern = pattern.as_deref().map(|pattern| language.must_match(pattern));
+                format.map(|format| format.sentence(language)).into_iter().chain(least).chain(most).chain(pattern).collect()
             }
-            Kind::Number(bounds) => bounds.rules(),
-            Kind::Integer(bounds) => std::iter::once(words::WHOLE_NUMBER_NEEDED.to_owned()).chain(bounds.rules()).collect(),
+            Kind::Number(bounds) => bounds.rules(language),
+            Kind::Integer(bounds) => {
+                std::iter::once(language.whole_number_needed().to_owned()).chain(bounds.rules(language)).collect()
+            }
             Kind::Boolean | Kind::One(_) => Vec::new(),
             Kind::Many { counts, .. } => {
-                let least = counts.min.filter(|min| *min > 0).map(words::at_least_options);
-                least.into_iter().chain(counts.max.map(words::at_most_options)).collect()
+                let least = counts.min.filter(|min| *min > 0).map(|least| language.at_least_options(least));
+                least.into_iter().chain(counts.max.map(|most| language.at_most_options(most))).collect()
             }
         }
     }
 }
 
 impl Bounds {
-    fn rules(&self) -> Vec<String> {
-        let rule = |number: &Option<Number>, words: fn(&str) -> String| number.as_ref().map(|number| words(&number.to_string()));
+    fn rules(&self, language: Language) -> Vec<String> {
+        let rule = |number: &Option<Number>, words: fn(Language, &str) -> String| {
+            number.as_ref().map(|number| words(language, &number.to_string()))
+        };
         [
-            rule(&self.minimum, words::at_least),
-            rule(&self.exclusive_minimum, words::more_than),
-            rule(&self.maximum, words::at_most),
-            rule(&self.exclusive_maximum, words::less_than),
-            rule(&self.multiple_of, words::multiple_of),
+            rule(&self.minimum, Language::at_least),
+            rule(&self.exclusive_minimum, Language::more_than),
+            rule(&self.maximum, Language::at_most),
+            rule(&self.exclusive_maximum, Language::less_than),
+            rule(&self.multiple_of, Language::multiple_of),
         ]
         .into_iter()
         .flatten()

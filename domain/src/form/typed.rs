@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::shape::{Entry, Field, Format, Kind, Shape};
 use super::{Problem, Schema};
-use crate::base::{json, words};
+use crate::base::json;
+use crate::base::words::Language;
 
 /// The typed texts, by their names.
 pub type Typed = BTreeMap<String, String>;
@@ -23,10 +24,10 @@ impl Schema {
     /// # Errors
     ///
     /// Every field whose text is not an answer.
-    pub fn read(&self, typed: &Typed) -> Result<Value, Vec<Problem>> {
+    pub fn read(&self, typed: &Typed, language: Language) -> Result<Value, Vec<Problem>> {
         let shape = self.shape()?;
-        let (answer, mut problems) = shape.read(typed);
-        for problem in super::check::answer(self, &shape, &answer) {
+        let (answer, mut problems) = shape.read(typed, language);
+        for problem in super::check::answer(self, &shape, &answer, language) {
             if !problems.iter().any(|known| known.pointer == problem.pointer) {
                 problems.push(problem);
             }
@@ -55,17 +56,17 @@ impl Shape {
     }
 
     /// The answer that was typed, without the fields whose text cannot be read.
-    pub(crate) fn read(&self, typed: &Typed) -> (Value, Vec<Problem>) {
+    pub(crate) fn read(&self, typed: &Typed, language: Language) -> (Value, Vec<Problem>) {
         let (mut answer, mut problems) = (Map::new(), Vec::new());
         for entry in &self.entries {
             match entry {
-                Entry::Field(field) => read_into(&mut answer, field, typed, &mut problems),
+                Entry::Field(field) => read_into(&mut answer, field, typed, &mut problems, language),
                 // A group in which nothing was typed is absent, if it may be.
                 Entry::Group(group) if !group.required && !group.fields.iter().any(|field| field.is_typed(typed)) => {}
                 Entry::Group(group) => {
                     let mut inner = Map::new();
                     for field in &group.fields {
-                        read_into(&mut inner, field, typed, &mut problems);
+                        read_into(&mut inner, field, typed, &mut problems, language);
                     }
                     answer.insert(group.name.clone(), Value::Object(inner));
                 }
@@ -75,8 +76,8 @@ impl Shape {
     }
 }
 
-fn read_into(answer: &mut Map<String, Value>, field: &Field, typed: &Typed, problems: &mut Vec<Problem>) {
-    match field.read(typed) {
+fn read_into(answer: &mut Map<String, Value>, field: &Field, typed: &Typed, problems: &mut Vec<Problem>, language: Language) {
+    match field.read(typed, language) {
         Ok(Some(value)) => {
             answer.insert(field.name.clone(), value);
         }
@@ -141,7 +142,7 @@ impl Field {
         }
     }
 
-    fn read(&self, typed: &Typed) -> Result<Option<Value>, (&'static str, String)> {
+    fn read(&self, typed: &Typed, language: Language) -> Result<Option<Value>, (&'static str, String)> {
         let text = typed.get(&self.pointer).map_or("", String::as_str);
         match &self.kind {
             Kind::Boolean => return Ok(Some(json!(!text.is_empty()))),
@@ -163,8 +164,8 @@ impl Field {
             Kind::Text { format: Some(Format::Email | Format::Uri | Format::Date | Format::DateTime), .. } => json!(trimmed),
             Kind::Text { .. } if self.is_long_text() => json!(text),
             Kind::Text { .. } | Kind::Boolean | Kind::One(_) | Kind::Many { .. } => json!(trimmed),
-            Kind::Number(_) => number(trimmed).ok_or_else(|| ("type", words::NUMBER_NEEDED.to_owned()))?,
-            Kind::Integer(_) => number(trimmed).ok_or_else(|| ("type", words::WHOLE_NUMBER_NEEDED.to_owned()))?,
+            Kind::Number(_) => number(trimmed).ok_or_else(|| ("type", language.number_needed().to_owned()))?,
+            Kind::Integer(_) => number(trimmed).ok_or_else(|| ("type", language.whole_number_needed().to_owned()))?,
         }))
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::base::words;
+use crate::base::words::Language;
 
 /// The most people, and the most groups, to whom one question is assigned by name.
 pub const ASSIGNEES_MAX: usize = 20;
@@ -44,12 +44,12 @@ impl Assignees {
     }
 
     /// The assignees in words, one for each person, group and role.
-    pub fn in_words(&self) -> Vec<String> {
+    pub fn in_words(&self, language: Language) -> Vec<String> {
         let role = |role: &AssignedRole| match role {
-            AssignedRole::Operator => words::ALL_OPERATORS.to_owned(),
-            AssignedRole::Admin => words::ALL_ADMINS.to_owned(),
+            AssignedRole::Operator => language.all_operators().to_owned(),
+            AssignedRole::Admin => language.all_admins().to_owned(),
         };
-        let groups = self.groups.iter().map(|name| words::the_group(name));
+        let groups = self.groups.iter().map(|name| language.the_group(name));
         self.people.iter().cloned().chain(groups).chain(self.roles.iter().map(role)).collect()
     }
 

@@ -15,7 +15,7 @@ use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json;
 use crate::base::sealed::Hash;
 use crate::base::text::{is_blank, is_invisible};
-use crate::base::words;
+use crate::base::words::{self, Language};
 use crate::suspension::resolution::{Resolution, ResolutionReason};
 
 /// The longest text of an explanation, in bytes: as long as a question.
@@ -108,11 +108,11 @@ impl Reversibility {
     }
 
     /// The answer to the question whether the action can be taken back.
-    pub fn in_words(self) -> &'static str {
+    pub fn in_words(self, language: Language) -> &'static str {
         match self {
-            Self::Reversible => words::REVERSIBLE,
-            Self::HardToReverse => words::HARD_TO_REVERSE,
-            Self::Irreversible => words::IRREVERSIBLE,
+            Self::Reversible => language.reversible(),
+            Self::HardToReverse => language.hard_to_reverse(),
+            Self::Irreversible => language.irreversible(),
         }
     }
 
@@ -127,12 +127,12 @@ impl Reversibility {
 }
 
 /// The ending of an earlier question, in one word or a few.
-pub fn ended_in_words(resolution: Resolution, reason: Option<ResolutionReason>) -> &'static str {
+pub fn ended_in_words(resolution: Resolution, reason: Option<ResolutionReason>, language: Language) -> &'static str {
     match (resolution, reason) {
-        (Resolution::Responded, _) => words::EARLIER_ANSWERED,
-        (Resolution::Expired, _) => words::EARLIER_UNANSWERED,
-        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => words::EARLIER_TOO_FEW,
-        (Resolution::Cancelled, _) => words::EARLIER_WITHDRAWN,
+        (Resolution::Responded, _) => language.earlier_answered(),
+        (Resolution::Expired, _) => language.earlier_unanswered(),
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => language.earlier_too_few(),
+        (Resolution::Cancelled, _) => language.earlier_withdrawn(),
     }
 }
 

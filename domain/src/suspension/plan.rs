@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::base::text::quoted;
-use crate::base::words;
+use crate::base::words::{self, Language};
 use crate::suspension::channel::Channels;
 use crate::suspension::{FallbackPolicy, Question, Suspension, SuspensionChoice};
 
@@ -110,17 +110,17 @@ impl<'a> Step<'a> {
     }
 
     /// This step on one line, in words for `reader`.
-    pub fn sentence(&self, reader: &str) -> String {
-        let you = self.tells(reader).then(|| words::YOU.to_owned());
+    pub fn sentence(&self, reader: &str, language: Language) -> String {
+        let you = self.tells(reader).then(|| language.you().to_owned());
         let others = self.recipients().into_iter().filter(|person| !person.eq_ignore_ascii_case(reader)).map(str::to_owned);
         let mut people: Vec<String> = you.into_iter().chain(others).collect();
         let more = people.len().saturating_sub(NAMED_MAX);
         people.truncate(NAMED_MAX);
-        let people = words::people(&people, more);
+        let people = language.people(&people, more);
         if self.escalation {
-            words::as_an_escalation(&people)
+            language.as_an_escalation(&people)
         } else if self.attempt > 1 {
-            words::as_a_reminder(&people)
+            language.as_a_reminder(&people)
         } else {
             people
         }
@@ -145,17 +145,17 @@ impl<'a> Silence<'a> {
     }
 
     /// The sentence for the people who are asked.
-    pub fn sentence(&self) -> String {
-        match (self.fallback(), self) {
-            (_, Self::Unmet) => words::CLOSES_WITHOUT_AGREEMENT.to_owned(),
-            (None, _) => words::CLOSES_WITHOUT_A_DECISION.to_owned(),
-            (Some(fallback), _) => words::closes_with_fallback(&fallback),
+    pub fn sentence(&self, language: Language) -> String {
+        match (self.fallback(language), self) {
+            (_, Self::Unmet) => language.closes_without_agreement().to_owned(),
+            (None, _) => language.closes_without_a_decision().to_owned(),
+            (Some(fallback), _) => language.closes_with_fallback(&fallback),
         }
     }
 
     /// The sentence for the asker, before it asks.
     pub fn sentence_for_the_asker(&self) -> String {
-        match (self.fallback(), self) {
+        match (self.fallback(Language::English), self) {
             (Some(fallback), Self::FallsBack { requires_delivery, .. }) => {
                 words::falls_back_for_the_asker(&fallback, *requires_delivery)
             }
@@ -164,9 +164,9 @@ impl<'a> Silence<'a> {
     }
 
     /// The value in words.
-    fn fallback(&self) -> Option<String> {
+    fn fallback(&self, language: Language) -> Option<String> {
         let Self::FallsBack { value, label, .. } = self else { return None };
-        let words = label.or_else(|| value.as_str()).unwrap_or(words::THE_VALUES_IT_NAMED);
+        let words = label.or_else(|| value.as_str()).unwrap_or(language.the_values_it_named());
         Some(quoted(words, QUOTED_MAX))
     }
 }
@@ -257,7 +257,7 @@ mod tests {
         let question = question(vec![rung(3, None, Some(&["carol@example.com", "Alice@example.com"]))]);
         let channels = channels();
         let plan = Plan::new(&question, &channels, at(0), Some(at(40)), Silence::Fails);
-        let read = |reader: &str| plan.steps.iter().map(|step| step.sentence(reader)).collect::<Vec<_>>();
+        let read = |reader: &str| plan.steps.iter().map(|step| step.sentence(reader, Language::English)).collect::<Vec<_>>();
         assert_eq!(
             read("alice@example.com"),
             [
@@ -275,7 +275,7 @@ mod tests {
         let many = |count: usize| (0..count).map(|person| format!("p{person}@example.com")).collect::<Vec<_>>();
         let sentence = |recipients: &[String]| {
             Step { attempt: 1, at: at(0), ways: vec![("email", recipients), ("pager", recipients)], escalation: false }
-                .sentence("p2@example.com")
+                .sentence("p2@example.com", Language::English)
         };
         assert_eq!(sentence(&many(3)), "You, p0@example.com and p1@example.com");
         assert_eq!(sentence(&many(4)), "You, p0@example.com, p1@example.com and 1 more");
@@ -287,12 +287,15 @@ mod tests {
         let choices = SuspensionChoice::yes_no();
         let value = json!("no");
         let falls = |delivery| Silence::new(FallbackPolicy::UseDefaultAndContinue, Some(&value), &choices, delivery);
-        assert_eq!(falls(true).sentence(), "It closes. The agent goes on with “No”, and is told that no person answered.");
+        assert_eq!(
+            falls(true).sentence(Language::English),
+            "It closes. The agent goes on with “No”, and is told that no person answered."
+        );
         assert!(falls(true).sentence_for_the_asker().contains("undeliverable"));
         assert!(!falls(false).sentence_for_the_asker().contains("undeliverable"));
         assert_eq!(Silence::new(FallbackPolicy::Fail, Some(&value), &choices, true), Silence::Fails);
         let form = json!({"a": 1});
         let form = Silence::new(FallbackPolicy::CompleteWithFallback, Some(&form), &[], true);
-        assert!(form.sentence().contains("the values it named"));
+        assert!(form.sentence(Language::English).contains("the values it named"));
     }
 }

@@ -14,6 +14,7 @@ use crate::base::field::FieldError;
 use crate::base::json::{self, canonical};
 use crate::base::sealed::Hash;
 use crate::base::text::visible;
+use crate::base::words::Language;
 use crate::form::{Entry, Field, Problem, Schema, Shape, Typed, segment};
 use crate::suspension::quorum::Counted;
 
@@ -157,7 +158,7 @@ impl Proposal {
     /// # Errors
     ///
     /// Every field whose text is not an answer.
-    pub fn read(&self, current: &Members, typed: &Typed) -> Result<Members, Vec<Problem>> {
+    pub fn read(&self, current: &Members, typed: &Typed, language: Language) -> Result<Members, Vec<Problem>> {
         let Some(schema) = &self.editable else { return Ok(current.clone()) };
         let shape = schema.shape()?;
         let before = shape.typed(Some(&Value::Object(current.clone())));
@@ -168,7 +169,7 @@ impl Proposal {
             merged.retain(|name, _| !field.owns(name));
             merged.extend(before.iter().filter(|(name, _)| field.owns(name)).map(|(name, text)| (name.clone(), text.clone())));
         }
-        let (answer, problems) = shape.read(&merged);
+        let (answer, problems) = shape.read(&merged, language);
         let left: BTreeSet<&str> = shape.fields().filter(|field| is_left(field)).map(|field| &*field.pointer).collect();
         let problems: Vec<Problem> = problems.into_iter().filter(|problem| !left.contains(&*problem.pointer)).collect();
         if !problems.is_empty() {
@@ -190,7 +191,7 @@ impl Proposal {
                 }
             }
         }
-        schema.check(&Value::Object(only(&edited, &shape)))?;
+        schema.check_in(&Value::Object(only(&edited, &shape)), language)?;
         Ok(edited)
     }
 }

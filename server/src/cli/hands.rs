@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use domain::base::words::Language;
 use domain::suspension::assignees::{AssignedRole, Assignees};
 use placet::SuspensionRecord;
 
@@ -97,5 +98,5 @@ async fn reassigned(args: ReassignArgs) -> anyhow::Result<()> {
     let assignees = Assignees { people, groups, roles };
     let reassigned = remote.heard(remote.client.reassign(question.id, assignees.clone())).await;
     let question = reassigned.map_err(|error| remote.failed(error).context("the question was not reassigned"))?;
-    done(&question, of.json, &format!("It may be answered by {} from now on.", assignees.in_words().join(", ")))
+    done(&question, of.json, &format!("It may be answered by {} from now on.", assignees.in_words(Language::English).join(", ")))
 }

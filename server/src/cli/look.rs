@@ -10,6 +10,7 @@ use domain::base::clock::Clock;
 use domain::base::ids::SuspensionId;
 use domain::base::text;
 use domain::base::time::rfc3339;
+use domain::base::words::Language;
 use domain::intent::vocabulary::client_may_append;
 use domain::log::{Sealed, verify_chain};
 use placet::{EventView, ServerEventView, SuspensionRecord};
@@ -264,7 +265,10 @@ async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
             (0, _) => "No question is open.".to_owned(),
             (count, None) => format!("Open questions: {count}, none with a deadline."),
             (count, Some(next)) => {
-                format!("Open questions: {count}, the first until {}.", text::deadline(next, SystemClock.now()))
+                format!(
+                    "Open questions: {count}, the first until {}.",
+                    text::deadline(next, SystemClock.now(), Language::English)
+                )
             }
         })?;
     }

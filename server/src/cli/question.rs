@@ -11,8 +11,9 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use domain::asking::choice::judge;
 use domain::base::ids::SuspensionId;
+use domain::base::text;
 use domain::base::time::rfc3339;
-use domain::base::{text, words};
+use domain::base::words::{self, Language};
 use domain::form::Shape;
 use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
 use domain::suspension::grounds::ended_in_words;
@@ -178,7 +179,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     let labelled = |text: &str, label: &str| margins.labelled(text, label);
     let ours = |text: &str| margins.ours(text);
     let mut out = String::new();
-    let asked = text::deadline(question.suspended_at, now);
+    let asked = text::deadline(question.suspended_at, now, Language::English);
     writeln!(out, "{}", ours(&format!("Question {}, asked by {}, {asked}", short_id(question.id), asker(question))))?;
     writeln!(out, "{}\n", framed(&question.question, BAR))?;
     if let Some(ending) = Ending::of(question) {
@@ -216,7 +217,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "{}", margins.entry(name, value))?;
     }
     writeln!(out, "\nAnswers")?;
-    if let Some(warning) = judge(offered(question)).warning() {
+    if let Some(warning) = judge(offered(question)).warning(Language::English) {
         writeln!(out, "{}", ours(&format!("{}: {warning}", words::WORDS_MAY_MISLEAD)))?;
     }
     for choice in offered(question) {
@@ -272,12 +273,12 @@ fn earlier(question: &SuspensionRecord, margins: Margins, now: DateTime<Utc>) ->
         writeln!(out, "{}", margins.ours(words::NO_EARLIER_DECISION))?;
     }
     for decision in &question.earlier_decisions {
-        let outcome = ended_in_words(decision.resolution, decision.resolution_reason);
+        let outcome = ended_in_words(decision.resolution, decision.resolution_reason, Language::English);
         let answer = decision.response.as_ref().map(|value| format!(": {}", text::quoted(&typed(value), KEY_CHARS_MAX)));
         let by: Vec<String> = decision.decided_by.iter().map(|person| name(person)).collect();
         let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
         let erased = if decision.redacted { format!(" ({})", words::CONTENT_WAS_ERASED) } else { String::new() };
-        let at = text::deadline(decision.resolved_at, now);
+        let at = text::deadline(decision.resolved_at, now, Language::English);
         writeln!(out, "{}", margins.ours(&format!("{outcome}{erased}{}{by}, {at}", answer.unwrap_or_default())))?;
     }
     Ok(out)
@@ -335,7 +336,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
         said.push(format!("The answer {} needs a comment.", values.join(" or ")));
     }
     if let Some(assignees) = &question.assignees {
-        said.push(format!("It may be answered by {}.", assignees.in_words().join(", ")));
+        said.push(format!("It may be answered by {}.", assignees.in_words(Language::English).join(", ")));
     }
     if let Some(Quorum { required_approvals: people, required_by_group, .. }) = &question.quorum {
         let groups = required_by_group.iter().map(|(group, least)| format!(", at least {least} of the group {group}"));
@@ -343,7 +344,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     }
     for CountedAnswer { person, value, at, in_place_of, action_digest: _ } in &question.counted {
         let place = in_place_of.as_ref().map(|place| format!(" in place of {}", name(place))).unwrap_or_default();
-        let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now));
+        let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now, Language::English));
         said.push(format!("{} answered {value}{place} ({at}).", name(person)));
     }
     for HandedOn { from, to } in &question.handed_on {
@@ -400,7 +401,11 @@ fn asker(question: &SuspensionRecord) -> String {
 
 fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
     match question.ends_at() {
-        Some(at) => format!("open until {} ({} left)", text::deadline(at, now), text::time_left(at - now)),
+        Some(at) => format!(
+            "open until {} ({} left)",
+            text::deadline(at, now, Language::English),
+            text::time_left(at - now, Language::English)
+        ),
         None => "open until it is answered or withdrawn".to_owned(),
     }
 }

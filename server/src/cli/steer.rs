@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use domain::base::clock::Clock;
 use domain::base::text;
+use domain::base::words::Language;
 use placet::SuspensionRecord;
 use store::host::clock::SystemClock;
 
@@ -69,7 +70,7 @@ async fn extended(args: &ExtendArgs) -> anyhow::Result<()> {
     let question = question::find_open(&remote, &args.of.id).await?;
     let extended = remote.heard(remote.client.extend(&question, args.time, args.reason.as_deref())).await;
     let question = extended.map_err(|error| remote.failed(error).context("the deadline was not moved"))?;
-    let until = question.ends_at().map(|at| text::deadline(at, SystemClock.now())).unwrap_or_default();
+    let until = question.ends_at().map(|at| text::deadline(at, SystemClock.now(), Language::English)).unwrap_or_default();
     done(&question, args.of.json, &format!("The question is now open until {until}."))
 }
 

@@ -6,7 +6,6 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::base::field::FieldError;
 use domain::problem::Rejection;
@@ -14,6 +13,7 @@ use domain::wire::OutOfOffice;
 use store::{Named, StoreError};
 
 use super::Pages;
+use super::language::in_languages;
 use super::session::{Session, see_other};
 use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
 use crate::edge::admission::Class;
@@ -24,8 +24,6 @@ pub(super) const OUT_OF_OFFICE: &str = "/out-of-office";
 /// The form of a time in a field of the page.
 const TIME: &str = "%Y-%m-%dT%H:%M";
 
-#[derive(Template)]
-#[template(path = "absence.html")]
 struct AbsencePage {
     page: Page,
     visitor: Visitor,
@@ -35,6 +33,8 @@ struct AbsencePage {
     /// What is wrong with the form, by its fields.
     problems: Vec<(String, String)>,
 }
+
+in_languages!(AbsencePage, "absence.html");
 
 impl AbsencePage {
     /// What is wrong with a field.
@@ -105,7 +105,7 @@ impl Form {
 }
 
 /// Shows the absence of the person.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
@@ -128,7 +128,7 @@ async fn page(session: &Session, shared: &Shared, pages: &Pages, typed: Option<F
 }
 
 /// Sets the absence of the person, or ends it.
-pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let form = match pages.posted(&request, payload).await {
         Ok(body) => Form::read(&body.bytes),
         Err(refusal) => return refusal,

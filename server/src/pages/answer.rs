@@ -8,16 +8,14 @@ use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use chrono::TimeDelta;
 use domain::asking::accepting;
 use domain::base::text::quoted;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::intent::command::{Command, Respond};
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
-use domain::suspension::assignees::Assignees;
 use domain::suspension::channel::Channels;
 use domain::suspension::demand::COMMENT;
 use domain::suspension::plan::Plan;
@@ -81,7 +79,7 @@ impl<'a> Shown<'a> {
 }
 
 /// Shows the question, or its outcome.
-pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
@@ -163,7 +161,7 @@ pub(super) async fn decide(
     token: Path<String>,
     payload: Payload,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> Result<HttpResponse, actix_web::Error> {
     let token = match invited(&token, &shared, &pages).await {
         Ok(token) => token,
@@ -199,7 +197,7 @@ async fn decided(
     token: LinkToken,
     sent: Result<Sent, Failure>,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> HttpResponse {
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) if is_shown(&link) => link,
@@ -315,8 +313,7 @@ async fn answered(
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let typed = if form.takes_back || form.hand.is_some() || form.proposed.looks { Ok(Value::Null) } else { form.answer(link) };
-    let named = if form.takes_back || form.hand.is_some() { Ok(Named::default()) } else { proposing::named(form, link) };
+    let (typed, named) = typed(form, link, pages.language);
     let value = match typed {
         _ if !fits && ended => return to_outcome(request),
         _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
@@ -348,7 +345,7 @@ async fn answered(
         Err(StoreError::Rejected(Rejection::Invalid { errors })) if form.hand.is_some() => {
             again(FormError::not_handed(&errors), StatusCode::UNPROCESSABLE_ENTITY)
         }
-        Err(StoreError::Rejected(rejection)) if let Some((error, status)) = refusal(&rejection, link) => again(error, status),
+        Err(StoreError::Rejected(refused)) if let Some((error, status)) = refusal(&refused, link, pages) => again(error, status),
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { required, .. })) => {
             let is_kept = form.keep(link.suspension.id, &link.recipient, pages.typist(request), shared).await;
             let error = match required {
@@ -368,8 +365,15 @@ async fn answered(
     }
 }
 
+/// The value in a form, and the action about which it decides.
+fn typed(form: &Form, link: &LinkView, language: Language) -> (Result<Value, FormError>, Result<Named, FormError>) {
+    let is_no_answer = form.takes_back || form.hand.is_some();
+    let value = if is_no_answer || form.proposed.looks { Ok(Value::Null) } else { form.answer(link, language) };
+    (value, if is_no_answer { Ok(Named::default()) } else { proposing::named(form, link, language) })
+}
+
 /// How the page says that the answer was refused, if the question is still open and a login would not help.
-fn refusal(rejection: &Rejection, link: &LinkView) -> Option<(FormError, StatusCode)> {
+fn refusal(rejection: &Rejection, link: &LinkView, pages: &Pages) -> Option<(FormError, StatusCode)> {
     let proposal = link.question.proposal.as_deref();
     if let Rejection::InvalidChoice { .. } = rejection {
         return Some((FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY));
@@ -381,8 +385,8 @@ fn refusal(rejection: &Rejection, link: &LinkView) -> Option<(FormError, StatusC
         return proposal.map(|proposal| (proposing::changed(proposal, link), StatusCode::PRECONDITION_FAILED));
     }
     if let Rejection::Invalid { errors } = rejection {
-        let text = || FormError::text(FieldProblem::TooLong);
-        let error = proposal.map_or_else(text, |proposal| proposing::broken(proposal, errors.clone()));
+        let text = || FormError::text(FieldProblem::TooLong, pages.language);
+        let error = proposal.map_or_else(text, |proposal| proposing::broken(proposal, errors.clone(), pages.language));
         return Some((error, StatusCode::UNPROCESSABLE_ENTITY));
     }
     if let Rejection::PasskeyRefused { reason } = rejection {
@@ -427,7 +431,7 @@ fn unknown(pages: &Pages) -> HttpResponse {
     if let Err(refused) = pages.misses.check() {
         return pages.too_many(&refused);
     }
-    pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
+    pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.plain()).render())
 }
 
 /// Like [`unknown`], for a form, but the connection is always closed. If it were closed only after an unread body, a client could
@@ -452,20 +456,25 @@ fn open_page(
 ) -> HttpResponse {
     let is_typed = error.is_some() || kept.is_some() || drafted.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
-    let proposal = proposing::shown(link, form, is_typed);
+    let proposal = proposing::shown(link, form, is_typed, pages.language);
     let page = OpenQuestion {
-        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: way.session().is_some() },
+        page: Page {
+            host: pages.host(),
+            answering_as: Some(link.recipient.clone()),
+            to_inbox: way.session().is_some(),
+            language: pages.language,
+        },
         asked: asked(link),
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
-        beside: beside(link),
+        beside: beside(link, pages.language),
         answers: answers(link, form, is_typed),
         now: link.now,
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
         waiting: link.waiting,
         is_grouped: link.suspension.portfolio_deadline.is_some(),
-        plan: plan(link, &shared.asking.channels),
+        plan: plan(link, &shared.asking.channels, pages.language),
         form_action: request.path().to_owned(),
         times_path: TIMES.path(),
         script_path: ANSWER.path(),
@@ -476,7 +485,7 @@ fn open_page(
         reasons: Reasons::of(&pages.inbox.reasons, &form.reason, link).map(Box::new),
         error,
         reading,
-        assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
+        assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(pages.language)).unwrap_or_default(),
         may_answer: link.may_answer,
         is_out_of_reach: link.is_out_of_reach,
         quorum: quorum(link),
@@ -490,7 +499,7 @@ fn open_page(
         risk: link.question.risk,
         needs_comment: link.question.comment_on_refusal.is_some(),
         proposal,
-        grounds: GroundsShown::of(link.question.grounds.as_deref(), Some(link.now)),
+        grounds: GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), pages.language),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
@@ -544,19 +553,21 @@ fn passkey(request: &HttpRequest, pages: &Pages, link: &LinkView) -> Option<Pass
 }
 
 /// The other members that the agent sent: its confidence, its reasons for asking, and the metadata of its choices.
-pub(super) fn beside(link: &LinkView) -> Vec<(String, Value)> {
-    let confidence = link.question.confidence_at_suspension.map(|sure| (words::CONFIDENCE.to_owned(), Value::from(sure)));
-    let decision = link.question.decision_record.clone().map(|record| (words::DECISION_RECORD.to_owned(), Value::Object(record)));
-    let choices = link.suspension.choices.iter().filter_map(|choice| beside_choice(link.suspension.response_type, choice));
+pub(super) fn beside(link: &LinkView, language: Language) -> Vec<(String, Value)> {
+    let confidence = link.question.confidence_at_suspension.map(|sure| (language.confidence().to_owned(), Value::from(sure)));
+    let decision =
+        link.question.decision_record.clone().map(|record| (language.decision_record().to_owned(), Value::Object(record)));
+    let choices =
+        link.suspension.choices.iter().filter_map(|choice| beside_choice(link.suspension.response_type, choice, language));
     confidence.into_iter().chain(decision).chain(choices).collect()
 }
 
 /// The part of a choice that no button shows: its metadata, or all of the choice if the question has no buttons.
-fn beside_choice(response_type: ResponseType, choice: &SuspensionChoice) -> Option<(String, Value)> {
+fn beside_choice(response_type: ResponseType, choice: &SuspensionChoice, language: Language) -> Option<(String, Value)> {
     let name = quoted(&choice.label, CHOICE_LABEL_MAX);
     match response_type {
         ResponseType::Choice | ResponseType::Confirm => {
-            choice.metadata.clone().map(|metadata| (words::attached_to(&name), Value::Object(metadata)))
+            choice.metadata.clone().map(|metadata| (language.attached_to(&name), Value::Object(metadata)))
         }
         ResponseType::Text | ResponseType::Form => {
             let SuspensionChoice { value, label, description, metadata, style: _ } = choice;
@@ -567,7 +578,7 @@ fn beside_choice(response_type: ResponseType, choice: &SuspensionChoice) -> Opti
                 ("metadata", metadata.clone().map(Value::Object)),
             ];
             let given = all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-            Some((words::choice_without_button(&name), given.collect()))
+            Some((language.choice_without_button(&name), given.collect()))
         }
     }
 }
@@ -610,15 +621,21 @@ pub(super) fn silence(link: &LinkView) -> Silence {
     }
 }
 
-fn plan(link: &LinkView, channels: &Channels) -> Vec<PlanRow> {
+fn plan(link: &LinkView, channels: &Channels, language: Language) -> Vec<PlanRow> {
     let plan = Plan::of(&link.suspension, &link.question, channels);
-    let told = plan.steps.iter().map(|step| PlanRow { at: step.at, sentence: step.sentence(&link.recipient), end: false });
-    told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(), end: true })).collect()
+    let told =
+        plan.steps.iter().map(|step| PlanRow { at: step.at, sentence: step.sentence(&link.recipient, language), end: false });
+    told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(language), end: true })).collect()
 }
 
 fn outcome(pages: &Pages, way: &Way, link: &LinkView, tried: bool) -> Outcome {
     Outcome {
-        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: way.session().is_some() },
+        page: Page {
+            host: pages.host(),
+            answering_as: Some(link.recipient.clone()),
+            to_inbox: way.session().is_some(),
+            language: pages.language,
+        },
         asked: asked(link),
         ending: ending(link),
         times_path: TIMES.path(),

@@ -32,7 +32,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(500);
 const RETRY_MS: u32 = 5_000;
 
 /// Streams one event for each change of the list.
-pub(super) async fn stream(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn stream(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     // The stream is registered for wakes before it first reads the list, so a change between the two is not lost.
     let wakes = shared.store.hub().lists();
     let Some(token) = pages.brought_session(&request) else { return pages.headers(HttpResponse::Unauthorized()).finish() };

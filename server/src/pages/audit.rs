@@ -4,11 +4,10 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use domain::base::ids::IntentId;
 use domain::base::time::rfc3339;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::hold::HoldScope;
 use domain::problem::Rejection;
@@ -17,6 +16,7 @@ use store::audit::{AuditFilter, Found, FoundQuestion, Outcome};
 use store::overview::{Overview, OverviewFilter};
 
 use super::inbox::typed_fields;
+use super::language::in_languages;
 use super::session::Session;
 use super::session::see_other;
 use super::view::{
@@ -39,15 +39,13 @@ const OUTCOMES: [(&str, Outcome); 6] = [
     ("not_reached", Outcome::NotReached),
 ];
 
-#[derive(Template)]
-#[template(path = "refused.html")]
 struct RefusedPage {
     page: Page,
     visitor: Visitor,
 }
 
-#[derive(Template)]
-#[template(path = "norecord.html")]
+in_languages!(RefusedPage, "refused.html");
+
 struct NoRecordPage {
     page: Page,
     visitor: Visitor,
@@ -55,8 +53,8 @@ struct NoRecordPage {
     is_too_long: bool,
 }
 
-#[derive(Template)]
-#[template(path = "audit.html")]
+in_languages!(NoRecordPage, "norecord.html");
+
 struct AuditPage {
     page: Page,
     visitor: Visitor,
@@ -75,6 +73,8 @@ struct AuditPage {
     exported: Vec<(&'static str, String)>,
 }
 
+in_languages!(AuditPage, "audit.html");
+
 /// A question in the list.
 struct Row {
     intent_id: IntentId,
@@ -89,12 +89,12 @@ struct Row {
 }
 
 impl Row {
-    fn of(found: FoundQuestion) -> Self {
+    fn of(found: FoundQuestion, language: Language) -> Self {
         let FoundQuestion { suspension, question, asked } = found;
         let outcome = Outcome::of(&suspension);
         let names: Vec<String> = asked.iter().take(PEOPLE_MAX).map(|name| line(name)).collect();
         let headline = |question: String| match line(question.trim().lines().next().unwrap_or_default()) {
-            empty if empty.is_empty() => words::EMPTY.to_owned(),
+            empty if empty.is_empty() => language.empty().to_owned(),
             headline => headline,
         };
         Self {
@@ -105,7 +105,7 @@ impl Row {
             outcome,
             ended_at: suspension.ending.as_ref().map(|ending| ending.at),
             by: suspension.ending.and_then(|ending| ending.by).map(|by| line(&by)),
-            asked: if asked.is_empty() { String::new() } else { words::people(&names, asked.len() - names.len()) },
+            asked: if asked.is_empty() { String::new() } else { language.people(&names, asked.len() - names.len()) },
         }
     }
 }
@@ -143,12 +143,12 @@ impl Typed {
     }
 
     /// The search, and the sentences about fields that say nothing.
-    fn filter(&self) -> (AuditFilter, Vec<&'static str>) {
+    fn filter(&self, language: Language) -> (AuditFilter, Vec<&'static str>) {
         let mut problems = Vec::new();
         let mut day = |text: &str, days: u64| {
             let day = text.parse::<NaiveDate>().ok().and_then(|day| day.checked_add_days(Days::new(days)));
             if !text.is_empty() && day.is_none() {
-                problems.push(words::NOT_A_DATE);
+                problems.push(language.not_a_date());
             }
             day.map(|day| day.and_time(NaiveTime::MIN).and_utc())
         };
@@ -157,7 +157,7 @@ impl Typed {
         let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let outcome = OUTCOMES.iter().find(|(name, _)| *name == self.outcome).map(|(_, outcome)| *outcome);
         if !self.outcome.is_empty() && outcome.is_none() {
-            problems.push(words::NO_SUCH_OUTCOME);
+            problems.push(language.no_such_outcome());
         }
         let filter = AuditFilter {
             from,
@@ -218,7 +218,7 @@ async fn admitted(request: &HttpRequest, shared: &Shared, pages: &Pages) -> Resu
 }
 
 /// Shows the search and what it found. An id of an intent leads to its record.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match admitted(&request, &shared, &pages).await {
         Ok(session) => session,
         Err(response) => return response,
@@ -227,9 +227,9 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     if let Ok(id) = typed.intent.parse::<IntentId>() {
         return see_other(&format!("{AUDIT}/{id}"));
     }
-    let (filter, mut problems) = typed.filter();
+    let (filter, mut problems) = typed.filter(pages.language);
     if !typed.intent.is_empty() {
-        problems.push(words::NOT_AN_INTENT_ID);
+        problems.push(pages.language.not_an_intent_id());
     }
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = if problems.is_empty() {
@@ -247,7 +247,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
         page: pages.plain(),
         visitor: session.visitor(&pages),
         problems,
-        rows: questions.into_iter().map(Row::of).collect(),
+        rows: questions.into_iter().map(|found| Row::of(found, pages.language)).collect(),
         looked_at,
         looked_to,
         next: next.map(|before| typed.next(before)),
@@ -260,13 +260,13 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
 }
 
 /// Shows the newest questions in numbers.
-pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match admitted(&request, &shared, &pages).await {
         Ok(session) => session,
         Err(response) => return response,
     };
     let typed = Typed::read(request.query_string());
-    let (AuditFilter { to, agent, .. }, problems) = typed.filter();
+    let (AuditFilter { to, agent, .. }, problems) = typed.filter(pages.language);
     let problem = problems.first().copied();
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = match problem {
@@ -280,7 +280,7 @@ pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: 
 }
 
 /// Shows the record of one intent, verified while the page is made.
-pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match admitted(&request, &shared, &pages).await {
         Ok(session) => session,
         Err(response) => return response,
@@ -303,7 +303,7 @@ pub(super) async fn record(request: HttpRequest, id: Path<String>, shared: Data<
 }
 
 /// Sends an export as a file. It is asked for by a form of the session, because each export is an event of the server's log.
-pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let body = match pages.posted(&request, payload).await {
         Ok(body) => body,
         Err(refusal) => return refusal,

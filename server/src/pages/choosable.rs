@@ -1,7 +1,5 @@
 //! The headings and the options of a form with a schema, as plain text of the agent.
 
-use domain::base::words;
-
 use super::fold::{Folds, Length};
 
 /// The heading of fields that belong together.
@@ -20,7 +18,7 @@ impl Heading {
     }
 
     pub(super) fn folded(&mut self, anchor: &str, length: Length, folds: &mut Folds) -> impl Iterator<Item = String> + use<> {
-        let label = folds.line(std::mem::take(&mut self.label), words::A_KEY, anchor, length);
+        let label = folds.line(std::mem::take(&mut self.label), folds.1.a_key(), anchor, length);
         let description = folds.text(std::mem::take(&mut self.description), &label.text, anchor, length);
         (self.label, self.description) = (label.text, description.text);
         label.more.into_iter().chain(description.more)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 use domain::base::text::{defanged, quoted, truncated, visible, visible_line};
-use domain::base::words::{self, Amount};
+use domain::base::words::{Amount, Language};
 use serde_json::{Map, Value, json};
 
 use super::choosable::{Choosable, Heading};
@@ -82,18 +82,18 @@ impl Table {
         let mut table = Self::default();
         for (name, value) in entries {
             let Some(inner) = value.as_object().filter(|inner| !inner.is_empty()) else {
-                table.add(name, false, cell(value), prefix, length, folds);
+                table.add(name, false, cell(value, folds.1), prefix, length, folds);
                 continue;
             };
             table.add(name, false, Cell::Group, prefix, length, folds);
             for (key, value) in inner {
-                table.add(label(key), true, cell(value), prefix, length, folds);
+                table.add(label(key), true, cell(value, folds.1), prefix, length, folds);
             }
         }
         let beyond = table.rows.len().saturating_sub(FOLDED_ROWS_MAX);
         if let Some(first) = table.rows.get_mut(FOLDED_ROWS_MAX) {
             let anchor = format!("{prefix}{FOLDED_ROWS_MAX}");
-            folds.note(Some(Amount::Entries(beyond)), words::WHAT_THE_AGENT_SENT, &anchor, length);
+            folds.note(Some(Amount::Entries(beyond)), folds.1.what_the_agent_sent(), &anchor, length);
             first.anchor = Some(anchor);
         }
         if length == Length::Folded {
@@ -106,7 +106,7 @@ impl Table {
     fn add(&mut self, name: String, indented: bool, cell: Cell, prefix: char, length: Length, folds: &mut Folds) {
         let anchor = format!("{prefix}{}", self.rows.len());
         let before = folds.0.len();
-        let label = folds.line(name, words::A_KEY, &anchor, length);
+        let label = folds.line(name, folds.1.a_key(), &anchor, length);
         let (cell, more) = fold(cell, &label.text, &anchor, length, folds);
         let anchor = (folds.0.len() > before).then_some(anchor);
         self.rows.push(Row { anchor, label, indented, cell, more });
@@ -114,40 +114,40 @@ impl Table {
 }
 
 /// The entries of the agent's data, by their readable keys. Data that is no object becomes one entry, named as the context.
-pub(super) fn entries(sent: &Value) -> Vec<(String, &Value)> {
+pub(super) fn entries(sent: &Value, language: Language) -> Vec<(String, &Value)> {
     match sent {
         Value::Object(entries) => entries.iter().map(|(key, value)| (label(key), value)).collect(),
         Value::Null => Vec::new(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => vec![(words::CONTEXT.to_owned(), sent)],
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => vec![(language.context().to_owned(), sent)],
     }
 }
 
-fn cell(value: &Value) -> Cell {
+fn cell(value: &Value, language: Language) -> Cell {
     match value {
-        Value::Null => Cell::Remark(words::NOTHING),
-        Value::Bool(true) => Cell::Remark(words::YES),
-        Value::Bool(false) => Cell::Remark(words::NO),
+        Value::Null => Cell::Remark(language.nothing()),
+        Value::Bool(true) => Cell::Remark(language.yes()),
+        Value::Bool(false) => Cell::Remark(language.no()),
         Value::Number(number) => Cell::Text(number.to_string()),
-        Value::String(text) if text.is_empty() => Cell::Remark(words::EMPTY),
+        Value::String(text) if text.is_empty() => Cell::Remark(language.empty()),
         Value::String(text) => {
             let shown = visible(text);
             let safe = defanged(&shown);
             if safe == shown { Cell::Text(shown) } else { Cell::Address(safe) }
         }
-        Value::Array(items) if items.is_empty() => Cell::Remark(words::EMPTY),
-        Value::Array(items) => match items.iter().map(scalar).collect() {
+        Value::Array(items) if items.is_empty() => Cell::Remark(language.empty()),
+        Value::Array(items) => match items.iter().map(|item| scalar(item, language)).collect() {
             Some(lines) => Cell::List(lines),
             None => Cell::Code(formatted(value)),
         },
-        Value::Object(entries) if entries.is_empty() => Cell::Remark(words::EMPTY),
+        Value::Object(entries) if entries.is_empty() => Cell::Remark(language.empty()),
         Value::Object(_) => Cell::Code(formatted(value)),
     }
 }
 
-fn scalar(value: &Value) -> Option<String> {
+fn scalar(value: &Value, language: Language) -> Option<String> {
     match value {
         Value::String(text) => Some(defanged(&visible(text))),
-        Value::Null => Some(words::NOTHING.to_owned()),
+        Value::Null => Some(language.nothing().to_owned()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         Value::Array(_) | Value::Object(_) => None,
     }
@@ -303,13 +303,13 @@ pub(super) enum FieldProblem {
 
 impl FieldProblem {
     /// Completes the sentence that begins with the field's label.
-    pub(super) fn sentence(&self) -> &str {
+    pub(super) fn sentence(&self, language: Language) -> &str {
         match self {
-            Self::Empty => words::IS_STILL_EMPTY,
-            Self::NotANumber => words::MUST_BE_A_NUMBER,
-            Self::NotADate => words::MUST_BE_A_DATE,
-            Self::NotAnOption => words::MUST_BE_AN_OPTION,
-            Self::TooLong => words::MUST_BE_SHORTER,
+            Self::Empty => language.is_still_empty(),
+            Self::NotANumber => language.must_be_a_number(),
+            Self::NotADate => language.must_be_a_date(),
+            Self::NotAnOption => language.must_be_an_option(),
+            Self::TooLong => language.must_be_shorter(),
             Self::Rule(sentence) => sentence,
         }
     }
@@ -317,18 +317,18 @@ impl FieldProblem {
 
 impl Fields {
     /// Reads the agent's definition.
-    pub(super) fn from_context(context: &Value) -> Self {
+    pub(super) fn from_context(context: &Value, language: Language) -> Self {
         match context.get("fields").and_then(defined_fields) {
             Some(fields) => Self { fields, by_agent: true, about: None },
-            None => Self::one(),
+            None => Self::one(language),
         }
     }
 
-    pub(super) fn one() -> Self {
+    pub(super) fn one(language: Language) -> Self {
         let field = Field {
             name: "answer".to_owned(),
             member: "answer".to_owned(),
-            label: words::YOUR_ANSWER.to_owned(),
+            label: language.your_answer().to_owned(),
             description: String::new(),
             hint: String::new(),
             more: Vec::new(),
@@ -347,7 +347,7 @@ impl Fields {
         for (index, field) in self.fields.iter_mut().enumerate() {
             // The anchor marks the whole field, and not only its control: the label and the description stand before the control.
             let anchor = format!("at-f{index}");
-            let label = folds.line(std::mem::take(&mut field.label), words::A_KEY, &anchor, length);
+            let label = folds.line(std::mem::take(&mut field.label), folds.1.a_key(), &anchor, length);
             let description = folds.text(std::mem::take(&mut field.description), &label.text, &anchor, length);
             (field.label, field.description) = (label.text, description.text);
             let heading = field.opens.as_mut().map(|heading| heading.folded(&anchor, length, folds));
@@ -379,14 +379,14 @@ impl Fields {
 }
 
 /// The members of a form's definition that a page does not draw, by field.
-pub(super) fn not_drawn(definition: &Value) -> Vec<(String, Value)> {
+pub(super) fn not_drawn(definition: &Value, language: Language) -> Vec<(String, Value)> {
     let items = definition.as_array().into_iter().flatten().filter_map(Value::as_object);
     let rest = |item: &Map<String, Value>| {
         let others = item.iter().filter(|(key, value)| !is_drawn(key, value));
         let others: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
         let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
         (!others.is_empty())
-            .then(|| (words::more_about_a_field(&quoted(&label(name), FIELD_NAME_CHARS_MAX)), Value::Object(others)))
+            .then(|| (language.more_about_a_field(&quoted(&label(name), FIELD_NAME_CHARS_MAX)), Value::Object(others)))
     };
     items.filter_map(rest).collect()
 }
@@ -552,7 +552,7 @@ mod tests {
 
     fn table(sent: &Value, length: Length) -> (Table, Folds) {
         let mut folds = Folds::default();
-        (Table::new(entries(sent), 'r', length, &mut folds), folds)
+        (Table::new(entries(sent, Language::English), 'r', length, &mut folds), folds)
     }
 
     #[test]
@@ -608,14 +608,17 @@ mod tests {
     }
 
     fn form() -> Fields {
-        Fields::from_context(&json!({"fields": [
-            {"name": "cap", "label": "Liability cap", "type": "number"},
-            {"name": "law", "options": ["Germany", "Norway"]},
-            {"name": "clause", "type": "textarea"},
-            {"name": "sign", "type": "date"},
-            {"name": "cc", "type": "boolean"},
-            {"name": "note", "required": false},
-        ]}))
+        Fields::from_context(
+            &json!({"fields": [
+                {"name": "cap", "label": "Liability cap", "type": "number"},
+                {"name": "law", "options": ["Germany", "Norway"]},
+                {"name": "clause", "type": "textarea"},
+                {"name": "sign", "type": "date"},
+                {"name": "cc", "type": "boolean"},
+                {"name": "note", "required": false},
+            ]}),
+            Language::English,
+        )
     }
 
     fn typed(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -673,7 +676,7 @@ mod tests {
             json!([{"name": "a", "required": "yes"}]),
             json!([{"name": "a\nb"}]),
         ] {
-            let read = Fields::from_context(&json!({"fields": fields}));
+            let read = Fields::from_context(&json!({"fields": fields}), Language::English);
             assert!(!read.by_agent, "{fields}");
             assert_eq!(read.answer(&typed(&[("answer", "fine")])), Ok(json!({"answer": "fine"})));
         }

@@ -3,7 +3,6 @@
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use domain::problem::Rejection;
 use store::StoreError;
 use store::dashboard::{Dashboard, DashboardFilter};
@@ -19,7 +18,7 @@ use crate::edge::shared::Shared;
 pub(super) const DASHBOARD: &str = "/dashboard";
 
 /// Shows the numbers of the person, or of a group.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match pages.session(&request, &shared).await {
         Ok(session) => session,
         Err(response) => return response,

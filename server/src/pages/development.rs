@@ -12,7 +12,6 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::MemoryMailbox;
@@ -23,6 +22,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 use url::Url;
 
+use super::language::in_languages;
 use super::view::{Page, STYLESHEET, line};
 use super::{Pages, host_with_port};
 use crate::config::is_loopback;
@@ -68,11 +68,11 @@ enum Door {
     Unknown,
 }
 
-#[derive(Template)]
-#[template(path = "used.html")]
 struct UsedPage {
     page: Page,
 }
+
+in_languages!(UsedPage, "used.html");
 
 impl Development {
     pub(crate) fn new(
@@ -146,7 +146,7 @@ pub(super) struct Holder<'a> {
 impl Pages {
     /// The parts that every page has, for a page that names no person.
     pub(super) fn plain(&self) -> Page {
-        Page { host: self.host(), answering_as: None, to_inbox: false }
+        Page { host: self.host(), answering_as: None, to_inbox: false, language: self.language }
     }
 
     /// Development mode, and the origin of the request. `None` if the request did not come under our own name: a foreign name
@@ -173,7 +173,7 @@ impl Pages {
 }
 
 /// Gives the cookie to the browser that opens the address first.
-pub(super) async fn enter(request: HttpRequest, secret: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn enter(request: HttpRequest, secret: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let Some((development, _)) = pages.development(&request) else { return not_here() };
     // A browser that is already in goes on, and does not use up the address.
     if pages.holder(&request).is_some() {

@@ -4,7 +4,7 @@
 //! template escapes it.
 
 use domain::base::text::{defanged, truncated, visible, visible_line};
-use domain::base::words;
+use domain::base::words::Language;
 use domain::form::{self, Bounds, Entry, Format, Group, Kind, Problem, Schema, Shape};
 
 use super::choosable::{Choosable, Heading};
@@ -17,13 +17,13 @@ const LISTED_MIN: usize = 5;
 
 impl Fields {
     /// The fields of a schema; one large field if it is none that this server accepts.
-    pub(super) fn of_schema(schema: &Schema) -> Self {
-        let Ok(shape) = schema.shape() else { return Self::one() };
+    pub(super) fn of_schema(schema: &Schema, language: Language) -> Self {
+        let Ok(shape) = schema.shape() else { return Self::one(language) };
         let mut fields = Vec::new();
         for entry in &shape.entries {
             match entry {
-                Entry::Field(field) => fields.push(shown(field)),
-                Entry::Group(group) => fields.extend(grouped(group)),
+                Entry::Field(field) => fields.push(shown(field, language)),
+                Entry::Group(group) => fields.extend(grouped(group, language)),
             }
         }
         let about = Heading { label: defanged(&visible_line(&shape.title)), description: text(&shape.description) };
@@ -32,15 +32,15 @@ impl Fields {
 }
 
 /// The errors of the page for the problems of an answer.
-pub(super) fn errors(schema: &Schema, problems: Vec<Problem>) -> Vec<FieldError> {
+pub(super) fn errors(schema: &Schema, problems: Vec<Problem>, language: Language) -> Vec<FieldError> {
     let shape = schema.shape().unwrap_or_default();
-    problems.into_iter().map(|problem| error(&shape, problem)).collect()
+    problems.into_iter().map(|problem| error(&shape, problem, language)).collect()
 }
 
-fn error(shape: &Shape, problem: Problem) -> FieldError {
+fn error(shape: &Shape, problem: Problem, language: Language) -> FieldError {
     let Problem { pointer, message, .. } = problem;
     let field = shape.fields().find(|field| field.pointer == pointer);
-    let label = field.map_or_else(|| words::YOUR_ANSWER.to_owned(), |field| named(field.title.as_deref(), &field.name));
+    let label = field.map_or_else(|| language.your_answer().to_owned(), |field| named(field.title.as_deref(), &field.name));
     FieldError { name: pointer, label: truncated(&label, PHRASE_CHARS_MAX), problem: FieldProblem::Rule(visible_line(&message)) }
 }
 
@@ -52,8 +52,8 @@ fn text(words: &str) -> String {
     defanged(&visible(words))
 }
 
-fn grouped(group: &Group) -> Vec<Field> {
-    let mut fields: Vec<Field> = group.fields.iter().map(shown).collect();
+fn grouped(group: &Group, language: Language) -> Vec<Field> {
+    let mut fields: Vec<Field> = group.fields.iter().map(|field| shown(field, language)).collect();
     let heading = Heading { label: named(group.title.as_deref(), &group.name), description: text(&group.description) };
     if let Some(first) = fields.first_mut() {
         first.opens = Some(heading);
@@ -64,14 +64,14 @@ fn grouped(group: &Group) -> Vec<Field> {
     fields
 }
 
-fn shown(field: &form::Field) -> Field {
+fn shown(field: &form::Field, language: Language) -> Field {
     let label = named(field.title.as_deref(), &field.name);
     Field {
         name: field.pointer.clone(),
         member: field.name.clone(),
         label,
         description: text(&field.description),
-        hint: visible_line(&words::hint(&field.rules())),
+        hint: visible_line(&language.hint(&field.rules(language))),
         more: Vec::new(),
         kind: kind(field),
         required: field.required,
@@ -170,7 +170,8 @@ mod tests {
             "sure": {"type": "boolean"},
         }, "x-order": ["count", "delta", "price", "mail", "site", "day", "at", "name", "essay", "sure"]}));
         let line = |input, keyboard, is_short| FieldKind::Line { input, keyboard, is_short };
-        let kinds: Vec<FieldKind> = Fields::of_schema(&schema).fields.into_iter().map(|field| field.kind).collect();
+        let kinds: Vec<FieldKind> =
+            Fields::of_schema(&schema, Language::English).fields.into_iter().map(|field| field.kind).collect();
         let expected = [
             line("text", "numeric", true),
             line("text", "text", true),
@@ -193,12 +194,12 @@ mod tests {
                 "post_code": {"type": "string", "pattern": "^[0-9]{5}$"},
             }},
         }}));
-        let fields = Fields::of_schema(&schema);
+        let fields = Fields::of_schema(&schema, Language::English);
         assert_eq!(fields.fields[0].opens.as_ref().map(|heading| &*heading.label), Some("Recipient"));
         let typed = Typed::from([("/to/post_code".to_owned(), "12".to_owned())]);
-        let errors = errors(&schema, schema.read(&typed).unwrap_err());
+        let errors = errors(&schema, schema.read(&typed, Language::English).unwrap_err(), Language::English);
         assert_eq!(errors[0].name, "/to/post_code");
         assert_eq!(errors[0].label, "Post code");
-        assert_eq!(errors[0].problem.sentence(), "must match the pattern ^[0-9]{5}$");
+        assert_eq!(errors[0].problem.sentence(Language::English), "must match the pattern ^[0-9]{5}$");
     }
 }

@@ -5,7 +5,7 @@
 //! [`Folds`].
 
 use domain::base::text::truncated;
-use domain::base::words::{self, Amount};
+use domain::base::words::{Amount, Language};
 
 /// A text of more lines than this is folded.
 pub(super) const FOLDED_LINES_MAX: usize = 12;
@@ -37,9 +37,9 @@ pub(super) struct Folding {
     pub more: Option<String>,
 }
 
-/// The parts that a page leaves out, or would leave out, in the order of the page.
+/// The parts that a page leaves out, or would leave out, in the order of the page; and the language in which the page tells of them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Folds(pub(super) Vec<Hidden>);
+pub(super) struct Folds(pub(super) Vec<Hidden>, pub(super) Language);
 
 /// One folded text: how much is hidden, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,13 +53,18 @@ pub(super) struct Hidden {
 }
 
 impl Folds {
+    /// No parts yet, on a page in this language.
+    pub(super) fn new(language: Language) -> Self {
+        Self(Vec::new(), language)
+    }
+
     /// Notes the part that was cut from the text of this name, and returns the words to show in its place. A page that shows the
     /// whole text needs no words, but keeps the note: the answers are locked until the reader has reached the end of the text.
     pub(super) fn note(&mut self, cut: Option<Amount>, name: &str, anchor: &str, length: Length) -> Option<String> {
         let amount = cut?;
         let name = truncated(name, NAME_CHARS_MAX);
-        self.0.push(Hidden { amount: words::amount(amount), name, anchor: anchor.to_owned() });
-        (length == Length::Folded).then(|| words::amount_more(amount))
+        self.0.push(Hidden { amount: self.1.amount(amount), name, anchor: anchor.to_owned() });
+        (length == Length::Folded).then(|| self.1.amount_more(amount))
     }
 
     /// A text of several lines.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::HttpRequest;
 use domain::base::ids::SuspensionId;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::suspension::demand::{COMMENT, COMMENT_BYTES_MAX};
 use domain::suspension::evidence::Evidence;
 use domain::suspension::{ResponseType, TEXT_ANSWER_BYTES_MAX};
@@ -129,41 +129,41 @@ impl Form {
     }
 
     /// The answer in the form, by the kind of answer that the question expects.
-    pub(super) fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
-        let value = self.value_for(link)?;
-        reasons::check(&self.reason, link, &value)?;
+    pub(super) fn answer(&self, link: &LinkView, language: Language) -> Result<Value, FormError> {
+        let value = self.value_for(link, language)?;
+        reasons::check(&self.reason, link, &value, language)?;
         let demand = link.question.comment_on_refusal.as_ref().filter(|demand| demand.is_for(&value));
         let comment = comment(&self.reason, &self.comment, link, &value);
         let problem = if comment.len() > COMMENT_BYTES_MAX {
-            FieldProblem::Rule(words::COMMENT_MUST_BE_SHORTER.to_owned())
+            FieldProblem::Rule(language.comment_must_be_shorter().to_owned())
         } else if demand.is_some() && comment.is_empty() {
             FieldProblem::Empty
         } else {
             return Ok(value);
         };
-        let (name, label) = (COMMENT.to_owned(), words::COMMENT.to_owned());
+        let (name, label) = (COMMENT.to_owned(), language.comment().to_owned());
         Err(FormError::NeedsChange(vec![FieldError { name, label, problem }]))
     }
 
-    fn value_for(&self, link: &LinkView) -> Result<Value, FormError> {
+    fn value_for(&self, link: &LinkView, language: Language) -> Result<Value, FormError> {
         match link.suspension.response_type {
             ResponseType::Choice | ResponseType::Confirm => self.value.clone().map(Value::from).ok_or(FormError::NotAChoice),
             ResponseType::Text => {
                 let text = self.value.as_deref().unwrap_or_default();
                 if text.trim().is_empty() {
-                    Err(FormError::text(FieldProblem::Empty))
+                    Err(FormError::text(FieldProblem::Empty, language))
                 } else if text.len() > TEXT_ANSWER_BYTES_MAX {
-                    Err(FormError::text(FieldProblem::TooLong))
+                    Err(FormError::text(FieldProblem::TooLong, language))
                 } else {
                     Ok(Value::from(text))
                 }
             }
             ResponseType::Form => {
                 if let Some(schema) = &link.suspension.schema {
-                    let errors = |problems| FormError::NeedsChange(fields::errors(schema, problems));
-                    return schema.read(&self.fields).map_err(errors);
+                    let errors = |problems| FormError::NeedsChange(fields::errors(schema, problems, language));
+                    return schema.read(&self.fields, language).map_err(errors);
                 }
-                let fields = Fields::from_context(&Value::Object(link.question.context.clone()));
+                let fields = Fields::from_context(&Value::Object(link.question.context.clone()), language);
                 fields.answer(&self.fields).map_err(FormError::NeedsChange)
             }
         }

@@ -4,13 +4,12 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use channels::StoredMail;
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::{DEVELOPMENT, Owner};
 use domain::base::text::{quoted, time_left};
-use domain::base::words;
+use domain::base::words::Language;
 use domain::intent::body::IntentBody;
 use domain::intent::command::{Command, Suspend};
 use domain::intent::status::Status;
@@ -25,6 +24,7 @@ use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
 
 use super::development::{Development, Holder, home, not_here};
 use super::inbox::INBOX;
+use super::language::in_languages;
 use super::mailbox::login_of;
 use super::scripts::{HOME, TIMES};
 use super::session::see_other;
@@ -44,13 +44,13 @@ const TRY_SECONDS: u32 = 600;
 /// The longest answer shown in a list, in characters.
 const ANSWER_CHARS_MAX: usize = 40;
 
-#[derive(Template)]
-#[template(path = "home.html")]
 struct HomePage {
     page: Page,
     development: bool,
     inside: Option<Inside>,
 }
+
+in_languages!(HomePage, "home.html");
 
 /// The parts for the browser that was let in.
 struct Inside {
@@ -100,7 +100,7 @@ struct MailRow {
 }
 
 /// Shows the page.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if let Some(holder) = pages.holder(&request) {
         return inside(&holder, &shared, &pages, Tried::default()).await;
     }
@@ -127,11 +127,15 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
     let now = shared.clock.now();
     let status = if tried.problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let inside = Inside {
-        waiting: view.waiting.iter().map(|asked| WaitingRow::of(asked, &view, holder.development, now)).collect(),
-        mails: view.messages.iter().map(|mailed| MailRow::of(mailed, href(mailed, &view, holder.development), now)).collect(),
+        waiting: view.waiting.iter().map(|asked| WaitingRow::of(asked, &view, holder.development, now, pages.language)).collect(),
+        mails: view
+            .messages
+            .iter()
+            .map(|mailed| MailRow::of(mailed, href(mailed, &view, holder.development), now, pages.language))
+            .collect(),
         logins: logins(holder.development),
         nonce: pages.form_nonce(guard::Form::Development, &holder.cookie),
-        question: tried.question.unwrap_or_else(|| words::TRY_QUESTION.to_owned()),
+        question: tried.question.unwrap_or_else(|| pages.language.try_question().to_owned()),
         problem: tried.problem,
         operators: shared.asking.operators.clone(),
         times_path: TIMES.path(),
@@ -153,28 +157,28 @@ fn busy(pages: &Pages, trouble: Trouble) -> HttpResponse {
 }
 
 impl WaitingRow {
-    fn of(asked: &Asked, view: &MailboxView, development: &Development, now: DateTime<Utc>) -> Self {
+    fn of(asked: &Asked, view: &MailboxView, development: &Development, now: DateTime<Utc>, language: Language) -> Self {
         let about = |mailed: &&Mailed| mailed.asked.suspension.id == asked.suspension.id;
         Self {
             intent_id: asked.suspension.intent_id,
             question: headline(asked),
             agent: line(&asked.suspension.asked_by.name),
-            left: asked.suspension.ends_at().map(|at| time_left(at - now)),
+            left: asked.suspension.ends_at().map(|at| time_left(at - now, language)),
             href: view.messages.iter().filter(about).find_map(|mailed| href(mailed, view, development)),
         }
     }
 }
 
 impl MailRow {
-    fn of(mailed: &Mailed, href: Option<String>, now: DateTime<Utc>) -> Self {
+    fn of(mailed: &Mailed, href: Option<String>, now: DateTime<Utc>, language: Language) -> Self {
         Self {
             question: headline(&mailed.asked),
             agent: line(&mailed.asked.suspension.asked_by.name),
             recipient: line(&mailed.recipient),
             channel: (mailed.channel != EMAIL).then(|| line(&mailed.channel)),
             href,
-            undelivered: undelivered(mailed.state),
-            state: state(&mailed.asked.suspension, now),
+            undelivered: undelivered(mailed.state, language),
+            state: state(&mailed.asked.suspension, now, language),
             at: mailed.at,
         }
     }
@@ -192,41 +196,41 @@ fn headline(asked: &Asked) -> String {
     line(asked.question.question.trim().lines().next().unwrap_or_default())
 }
 
-fn undelivered(state: DeliveryState) -> Option<&'static str> {
+fn undelivered(state: DeliveryState, language: Language) -> Option<&'static str> {
     match state {
-        DeliveryState::Queued | DeliveryState::Sending => Some(words::NOT_SENT_YET),
+        DeliveryState::Queued | DeliveryState::Sending => Some(language.not_sent_yet()),
         DeliveryState::Sent => None,
-        DeliveryState::Failed => Some(words::COUNTS_AS_LOST),
-        DeliveryState::Bounced => Some(words::CAME_BACK),
-        DeliveryState::Obsolete => Some(words::NEVER_SENT),
+        DeliveryState::Failed => Some(language.counts_as_lost()),
+        DeliveryState::Bounced => Some(language.came_back()),
+        DeliveryState::Obsolete => Some(language.never_sent()),
     }
 }
 
 /// The state of a question, in words.
-fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
+fn state(suspension: &Suspension, now: DateTime<Utc>, language: Language) -> String {
     let Some(ending) = &suspension.ending else {
         return match suspension.ends_at() {
-            Some(at) if at <= now => words::DEADLINE_HAS_PASSED.to_owned(),
-            Some(at) => words::waits_for(&time_left(at - now)),
-            None => words::WAITS.to_owned(),
+            Some(at) if at <= now => language.deadline_has_passed().to_owned(),
+            Some(at) => language.waits_for(&time_left(at - now, language)),
+            None => language.waits().to_owned(),
         };
     };
     match (ending.resolution, ending.reason) {
         (Resolution::Responded, _) => {
             let value = ending.response.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            words::was_answered(
+            language.was_answered(
                 &quoted(&value.unwrap_or_default(), ANSWER_CHARS_MAX),
                 &line(ending.by.as_deref().unwrap_or_default()),
             )
         }
         (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
-            words::NO_PERSON_ANSWERED.to_owned()
+            language.no_person_answered().to_owned()
         }
-        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => words::WAS_REPLACED.to_owned(),
-        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => words::TOO_FEW_AGREED.to_owned(),
-        (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => words::LOST_TIME.to_owned(),
-        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NO_PERSON.to_owned(),
-        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => words::WAS_WITHDRAWN.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => language.was_replaced().to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => language.too_few_agreed().to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => language.lost_time().to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => language.reached_no_person().to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => language.was_withdrawn().to_owned(),
     }
 }
 
@@ -255,7 +259,7 @@ impl Form {
 /// Asks the question that was typed into the form. It is checked by the same rules as an agent's question, and given to the store
 /// with the same commands. This page cannot answer it: a person who opens the page has no key, and answers with the link in the
 /// mail.
-pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let Some(holder) = pages.holder(&request) else { return not_here() };
     let Ok(body) = body::read(&pages.bodies, &request, payload).await else {
         return pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable);
@@ -266,7 +270,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     let form = Form::read(&body.bytes);
     let again = |problem: String| Tried { question: Some(form.question.clone()), problem: Some(problem) };
     if !pages.form_nonce_fits(&form.nonce, guard::Form::Development, &holder.cookie) {
-        return inside(&holder, &shared, &pages, again(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
+        return inside(&holder, &shared, &pages, again(pages.language.page_was_open_too_long().to_owned())).await;
     }
     let question = SuspendRequest {
         question: form.question.trim().to_owned(),

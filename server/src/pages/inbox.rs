@@ -7,7 +7,6 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ETAG, EntityTag, IF_NONE_MATCH};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
@@ -122,7 +121,7 @@ fn one_of<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
 }
 
 /// Shows a list.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match pages.session(&request, &shared).await {
         Ok(session) => session,
         Err(response) => return response,
@@ -139,7 +138,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
     let page = InboxPage {
         page: pages.plain(),
         visitor: session.visitor(&pages),
-        shown: Shown::new((&session.principal, kinds(&session.principal, &pages)), &typed, filter.list, found),
+        shown: Shown::new((&session.principal, kinds(&session.principal, &pages)), &typed, filter.list, found, pages.language),
         typed,
         problems,
         times_path: TIMES.path(),
@@ -150,7 +149,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
 
 /// Sends the part of the page with the list, for its script, or says that the script has the newest one. This is no use of the session:
 /// a page that is open, and before which no person sits, must not keep the session alive.
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let principal = match looking(&request, &shared, &pages).await {
         Ok(Some(principal)) => principal,
         Ok(None) => return pages.headers(HttpResponse::Unauthorized()).finish(),
@@ -167,8 +166,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>, pages: Data
     if known == Some(tag.to_string().as_str()) {
         return pages.headers(HttpResponse::NotModified()).finish();
     }
-    let shown = Shown::new((&principal, kinds(&principal, &pages)), &typed, filter.list, found);
-    let mut page = pages.page_under(&pages.inside_policy, StatusCode::OK, InboxListPage { shown }.render());
+    let shown = Shown::new((&principal, kinds(&principal, &pages)), &typed, filter.list, found, pages.language);
+    let mut page =
+        pages.page_under(&pages.inside_policy, StatusCode::OK, InboxListPage { shown, language: pages.language }.render());
     if let Ok(tag) = tag.to_string().parse() {
         page.headers_mut().insert(ETAG, tag);
     }

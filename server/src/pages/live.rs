@@ -8,6 +8,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{Data, Path};
 use domain::base::text::deadline;
+use domain::base::words::Language;
 use domain::suspension::{Ending, Resolution, ResolutionReason};
 use serde::Serialize;
 use store::LinkView;
@@ -40,12 +41,12 @@ struct Deadline {
 }
 
 /// Says whether the question behind a link is still open. It counts as one opening of that link.
-pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let (_, link) = match opened(&token, &shared, &pages).await {
         Ok(found) => found,
         Err(refusal) => return refusal,
     };
-    State::of(&link).reply(&pages)
+    State::of(&link, pages.language).reply(&pages)
 }
 
 impl State {
@@ -53,14 +54,14 @@ impl State {
         pages.headers(HttpResponse::build(StatusCode::OK)).insert_header((CONTENT_TYPE, "application/json")).json(self)
     }
 
-    pub(super) fn of(link: &LinkView) -> Self {
+    pub(super) fn of(link: &LinkView, language: Language) -> Self {
         // When a portfolio's deadline has ended the question, the suspension itself has only the question's own deadline left.
         let ended_by_portfolio = link.suspension.ending.as_ref().and_then(Ending::portfolio_deadline);
         let ends_at = ended_by_portfolio.or_else(|| link.suspension.ends_at());
         let left_ms = ends_at.map(|at| (at - link.now).num_milliseconds().max(0));
         let deadline = ends_at.map(|at| Deadline {
             at: machine(&at),
-            text: deadline(at, link.now),
+            text: deadline(at, link.now, language),
             window_ms: (at - link.suspension.suspended_at).num_milliseconds(),
         });
         Self { ended: (!link.is_open).then(|| ended(link)), left_ms, deadline }

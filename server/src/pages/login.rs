@@ -8,15 +8,14 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_SECURITY_POLICY;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use domain::base::ids::SuspensionId;
-use domain::base::words;
 use domain::people::person::read_address;
 use store::{Entered, LoginToken};
 
 use super::Pages;
 use super::guard::Form as Purpose;
 use super::inbox::INBOX;
+use super::language::in_languages;
 use super::session::LOGIN;
 use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line};
@@ -27,8 +26,6 @@ use crate::edge::shared::Shared;
 /// The query by which the page says that a link was asked for.
 const ASKED: &str = "asked";
 
-#[derive(Template)]
-#[template(path = "login.html")]
 struct LoginPage {
     page: Page,
     /// The host of the issuer of identities by which people log in, if there is one.
@@ -43,6 +40,8 @@ struct LoginPage {
     nonce: String,
 }
 
+in_languages!(LoginPage, "login.html");
+
 /// The part of the login that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -54,8 +53,6 @@ enum State {
     NoMail,
 }
 
-#[derive(Template)]
-#[template(path = "enter.html")]
 struct EnterPage {
     page: Page,
     /// The person who can log in with the link; absent if the link cannot be used.
@@ -65,6 +62,8 @@ struct EnterPage {
     /// Why the login was not confirmed.
     problem: Option<String>,
 }
+
+in_languages!(EnterPage, "enter.html");
 
 /// The fields of the forms.
 #[derive(Default)]
@@ -146,7 +145,7 @@ pub(super) async fn form(
 }
 
 /// Shows the form that asks for a login link.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
@@ -154,7 +153,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
 }
 
 /// Has a link sent, if the address is listed. The reply does not tell.
-pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if let Err(refused) = pages.misses.check() {
         return pages.too_many(&refused);
     }
@@ -163,10 +162,10 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return form(&request, &shared, &pages, &sent, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(pages.language.page_was_open_too_long().to_owned())).await;
     }
     let Ok(address) = read_address(&sent.address) else {
-        return form(&request, &shared, &pages, &sent, Some(words::NOT_AN_ADDRESS.to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(pages.language.not_an_address().to_owned())).await;
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.request_login(address, sent.question).await {
@@ -203,7 +202,7 @@ async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<Option<(L
 }
 
 /// Shows who can log in with a link, and the button that does it. A program that opens the links in mails logs no one in.
-pub(super) async fn open(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn open(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
@@ -228,7 +227,7 @@ pub(super) async fn enter(
     token: Path<String>,
     payload: Payload,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> HttpResponse {
     let sent = match sent(&request, payload, &pages).await {
         Ok(sent) => sent,
@@ -240,7 +239,7 @@ pub(super) async fn enter(
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return behind(&request, &shared, &pages, Some(address), Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned()));
+        return behind(&request, &shared, &pages, Some(address), Some(pages.language.page_was_open_too_long().to_owned()));
     }
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.log_in(token, pages.brought_session(&request)).await {
@@ -260,7 +259,7 @@ pub(super) fn destination(question: Option<SuspensionId>) -> String {
 }
 
 /// Ends the session, or all sessions of the person.
-pub(super) async fn leave(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn leave(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let sent = match sent(&request, payload, &pages).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use channels::StoredMail;
 use domain::base::ids::DeliveryId;
 use uuid::Uuid;
 
 use super::Pages;
 use super::development::{LOGIN_PREFIX, not_here};
+use super::language::in_languages;
 use super::view::{Page, STYLESHEET, line};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
@@ -20,8 +20,6 @@ use crate::edge::shared::Shared;
 const MAIL_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-#[derive(Template)]
-#[template(path = "mail.html")]
 struct MailPage<'a> {
     page: Page,
     mail: &'a StoredMail,
@@ -31,8 +29,10 @@ struct MailPage<'a> {
     after_link: &'a str,
 }
 
+in_languages!(MailPage<'_>, "mail.html");
+
 /// Shows one mail as its text part.
-pub(super) async fn text(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn text(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let mail = match pages.mail(&request, &id, &shared).await {
         Ok(mail) => mail,
         Err(refusal) => return refusal,
@@ -45,7 +45,7 @@ pub(super) async fn text(request: HttpRequest, id: Path<String>, shared: Data<Sh
 }
 
 /// Shows one mail as its HTML part, as a mail program would.
-pub(super) async fn html(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn html(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let mail = match pages.mail(&request, &id, &shared).await {
         Ok(mail) => mail,
         Err(refusal) => return refusal,

@@ -17,6 +17,7 @@ mod guard;
 mod hands;
 mod home;
 mod inbox;
+mod language;
 mod live;
 mod login;
 mod mailbox;
@@ -36,19 +37,21 @@ mod view;
 mod way;
 mod work;
 
+use std::future::{Ready, ready};
 use std::num::NonZeroU32;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use actix_web::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use actix_web::dev::Payload;
+use actix_web::http::header::{ALLOW, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route};
-use askama::Template;
+use actix_web::{Error, FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
 use domain::base::passkey::Site;
-use domain::base::words;
+use domain::base::words::Language;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use serde_json::Value;
@@ -58,6 +61,7 @@ use tokio::sync::watch;
 use url::Url;
 
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
+use self::language::wished;
 use self::view::{Again, INSIDE_STYLESHEET, STYLESHEET, Trouble, TroublePage};
 use crate::config::InboxConfig;
 use crate::edge::address::host_with_port;
@@ -80,7 +84,7 @@ pub const MISSES_PER_MINUTE: u32 = 600;
 const AUDIT: &str = "/audit";
 
 /// The parts that the pages share.
-pub(crate) struct Pages {
+pub(crate) struct AllPages {
     public_url: Url,
     /// Where passkeys belong; absent if the server has no domain name.
     site: Option<Site>,
@@ -118,7 +122,7 @@ pub(crate) struct Pages {
     outcome_shown: watch::Sender<bool>,
 }
 
-impl Pages {
+impl AllPages {
     pub(crate) fn new(
         (public_url, site): (Url, Option<Site>),
         (nonce_secret, link_secret): ([u8; 32], [u8; 32]),
@@ -185,6 +189,45 @@ impl Pages {
         host_with_port(&self.public_url)
     }
 
+    /// Forgets links that were quiet for a while, so that the counters stay small.
+    pub(crate) fn forget_quiet_links(&self) {
+        self.gets.retain_recent();
+        self.posts.retain_recent();
+    }
+
+    /// The class in which a request with this link is admitted. A link of an early version of this server has no proof and looks
+    /// like a made-up one, so it waits with the reads.
+    fn class(&self, token: &LinkToken) -> Class {
+        if token.is_proven(&self.link_secret) { Class::Respond } else { Class::Read }
+    }
+}
+
+/// The pages for one reader: the parts that all pages share, and the language of the reader.
+#[derive(Clone)]
+struct Pages {
+    all: web::Data<AllPages>,
+    language: Language,
+}
+
+impl Deref for Pages {
+    type Target = AllPages;
+
+    fn deref(&self) -> &AllPages {
+        &self.all
+    }
+}
+
+impl FromRequest for Pages {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let all = web::Data::<AllPages>::from_request(request, payload).into_inner();
+        ready(all.map(|all| Self { all, language: wished(request) }))
+    }
+}
+
+impl Pages {
     /// A page that may run our scripts.
     fn live_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
         self.page_under(&self.live_policy, status, html)
@@ -210,7 +253,7 @@ impl Pages {
             Ok(html) => self.headers(HttpResponse::build(status)).body(html),
             Err(error) => {
                 tracing::error!(error = %error, "failed to render a page");
-                self.headers(HttpResponse::InternalServerError()).body(words::SERVER_FAILED)
+                self.headers(HttpResponse::InternalServerError()).body(self.language.server_failed())
             }
         }
     }
@@ -219,6 +262,8 @@ impl Pages {
         response
             .insert_header((CONTENT_TYPE, "text/html; charset=utf-8"))
             .insert_header(("cache-control", "no-store"))
+            .insert_header((CONTENT_LANGUAGE, self.language.language()))
+            .insert_header((VARY, "accept-language"))
             // With `no-referrer` browsers would send `Origin: null` with a form POST.
             .insert_header(("referrer-policy", "same-origin"))
             .insert_header(("x-robots-tag", "noindex"))
@@ -233,19 +278,13 @@ impl Pages {
         response
     }
 
-    /// The class in which a request with this link is admitted. A link of an early version of this server has no proof and looks
-    /// like a made-up one, so it waits with the reads.
-    fn class(&self, token: &LinkToken) -> Class {
-        if token.is_proven(&self.link_secret) { Class::Respond } else { Class::Read }
-    }
-
     fn trouble(&self, status: StatusCode, trouble: Trouble) -> HttpResponse {
-        self.page(status, TroublePage::new(self.host(), trouble, None).render())
+        self.page(status, TroublePage::new(self.plain(), trouble, None).render())
     }
 
     /// Like [`Pages::trouble`], for a trouble that may be over in some seconds; with the form that was sent, if it is known.
     fn later(&self, seconds: u32, status: StatusCode, trouble: Trouble, again: Option<Again>) -> HttpResponse {
-        let mut page = self.page(status, TroublePage::new(self.host(), trouble, again).render());
+        let mut page = self.page(status, TroublePage::new(self.plain(), trouble, again).render());
         page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         page
     }
@@ -258,12 +297,6 @@ impl Pages {
     /// The page for a link that was opened too often, or for too many links that lead to no question.
     fn too_many(&self, refused: &NotUntil<<DefaultClock as Clock>::Instant>) -> HttpResponse {
         self.later(seconds_until(refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, None)
-    }
-
-    /// Forgets links that were quiet for a while, so that the counters stay small.
-    pub(crate) fn forget_quiet_links(&self) {
-        self.gets.retain_recent();
-        self.posts.retain_recent();
     }
 }
 
@@ -345,7 +378,7 @@ fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resourc
     allowing(path, routes, web::to(no_method))
 }
 
-async fn no_method(request: HttpRequest, pages: web::Data<Pages>) -> HttpResponse {
+async fn no_method(request: HttpRequest, pages: Pages) -> HttpResponse {
     let mut page = pages.trouble(StatusCode::METHOD_NOT_ALLOWED, Trouble::NoMethod);
     if let Some(methods) = Allow::of(&request) {
         page.headers_mut().insert(ALLOW, methods);

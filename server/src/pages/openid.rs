@@ -8,13 +8,12 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use domain::base::ids::SuspensionId;
-use domain::base::words;
 use sha2::{Digest, Sha256};
 use store::{Entry, OpenIdState, Proved, Stray, TakenLogin};
 
 use super::Pages;
+use super::language::in_languages;
 use super::login::{destination, fits, form, sent};
 use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line};
@@ -87,8 +86,6 @@ impl From<Refused> for Failed {
     }
 }
 
-#[derive(Template)]
-#[template(path = "notentered.html")]
 struct NotEnteredPage {
     page: Page,
     /// The host of the issuer.
@@ -97,6 +94,8 @@ struct NotEnteredPage {
     by_mail: bool,
     failed: Failed,
 }
+
+in_languages!(NotEnteredPage, "notentered.html");
 
 /// The answer that a browser brings from the issuer.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -150,7 +149,7 @@ impl Pages {
 }
 
 /// Leads the browser to the issuer.
-pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if let Err(refused) = pages.misses.check() {
         return pages.too_many(&refused);
     }
@@ -160,7 +159,7 @@ pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<S
     };
     let Some(issuer) = &pages.issuer else { return Failed::NoIssuer.page(&pages) };
     let Some(cookie) = pages.brought_cookie(&request).filter(|_| fits(&request, &pages, &sent.nonce)) else {
-        return form(&request, &shared, &pages, &sent, Some(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(pages.language.page_was_open_too_long().to_owned())).await;
     };
     let mut random = [0; 32];
     shared.entropy.fill(&mut random);
@@ -177,7 +176,7 @@ pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<S
 }
 
 /// Takes the answer that a browser brings from the issuer, and begins a session in place of the one that the browser may have.
-pub(super) async fn enter(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn enter(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }

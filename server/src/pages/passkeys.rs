@@ -7,7 +7,6 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::passkey::{Assertion, CREDENTIAL_ID_BYTES_MAX, Octets, PART_BYTES_MAX};
 use domain::people::passkey::Passkey;
@@ -16,6 +15,7 @@ use proof::passkey::ALGORITHMS;
 use store::{NewPasskey, PasskeyChallenge, StoreError, Unit};
 
 use super::Pages;
+use super::language::in_languages;
 use super::scripts::PASSKEY;
 use super::session::Session;
 use super::session::see_other;
@@ -27,8 +27,6 @@ use crate::edge::shared::Shared;
 /// The address of the page.
 const PASSKEYS: &str = "/passkeys";
 
-#[derive(Template)]
-#[template(path = "passkeys.html")]
 struct PasskeysPage {
     page: Page,
     visitor: Visitor,
@@ -39,6 +37,8 @@ struct PasskeysPage {
     problem: Option<String>,
     script_path: String,
 }
+
+in_languages!(PasskeysPage, "passkeys.html");
 
 /// A passkey in the list.
 struct Row {
@@ -121,7 +121,7 @@ async fn page(session: Session, shared: &Shared, pages: &Pages, problem: Option<
 }
 
 /// Shows the passkeys of the person.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
@@ -134,7 +134,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data
 }
 
 /// Gives out the challenge for a change of the passkeys.
-pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let (form, session) = match sent(&request, payload, &shared, &pages).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
@@ -153,7 +153,7 @@ pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Da
 }
 
 /// Adds a passkey.
-pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let (form, session) = match sent(&request, payload, &shared, &pages).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
@@ -164,7 +164,7 @@ pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Sha
 }
 
 /// Removes a passkey.
-pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let (form, session) = match sent(&request, payload, &shared, &pages).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,

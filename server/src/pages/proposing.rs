@@ -8,7 +8,7 @@
 use actix_web::http::StatusCode;
 use domain::base::field::FieldError as Broken;
 use domain::base::sealed::Hash;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::form::{Field, Kind, Problem, Typed};
 use domain::suspension::evidence::action_digest;
 use domain::suspension::proposal::{CHANGES_MAX, Named, PROPOSAL, Proposal, changes, is_same};
@@ -26,7 +26,7 @@ use super::view::{ChangeRow, FieldError, FieldProblem, FormError, ProposalShown}
 const LIVE: &str = "live";
 
 /// The action about which the answer in a form decides.
-pub(super) fn named(form: &Form, link: &LinkView) -> Result<Named, FormError> {
+pub(super) fn named(form: &Form, link: &LinkView, language: Language) -> Result<Named, FormError> {
     let Some(proposal) = &link.question.proposal else { return Ok(Named::default()) };
     let current = proposal.current(&link.suspension.counted);
     let based_on = action_digest(current);
@@ -38,8 +38,9 @@ pub(super) fn named(form: &Form, link: &LinkView) -> Result<Named, FormError> {
         return Err(changed(proposal, link));
     }
     let typed = form.proposed.merged(&proposal.shape(), &form.fields, &proposal.typed(current));
-    let edited = proposal.read(current, &typed).map_err(|problems| FormError::NeedsChange(broken_fields(proposal, problems)))?;
-    proposal.check_edit(&edited).map_err(|errors| broken(proposal, errors))?;
+    let needs_change = |problems| FormError::NeedsChange(broken_fields(proposal, problems, language));
+    let edited = proposal.read(current, &typed, language).map_err(needs_change)?;
+    proposal.check_edit(&edited).map_err(|errors| broken(proposal, errors, language))?;
     let shown = &form.proposed.shown;
     let is_seen = shown == LIVE || is_same(&edited, current) || Some(&digest(&edited)) == Some(shown);
     if form.proposed.looks || !is_seen {
@@ -68,35 +69,41 @@ fn digest(action: &Map<String, Value>) -> String {
     action_digest(action).map(|digest| digest.to_string()).unwrap_or_default()
 }
 
-fn broken_fields(proposal: &Proposal, problems: Vec<Problem>) -> Vec<FieldError> {
-    proposal.editable.as_ref().map(|schema| fields::errors(schema, problems)).unwrap_or_default()
+fn broken_fields(proposal: &Proposal, problems: Vec<Problem>, language: Language) -> Vec<FieldError> {
+    proposal.editable.as_ref().map(|schema| fields::errors(schema, problems, language)).unwrap_or_default()
 }
 
 /// The errors of the page for the places of an action that the domain refuses.
-pub(super) fn broken(proposal: &Proposal, errors: Vec<Broken>) -> FormError {
+pub(super) fn broken(proposal: &Proposal, errors: Vec<Broken>, language: Language) -> FormError {
     let problem = |error: Broken| {
         let pointer = error.field.strip_prefix(PROPOSAL).unwrap_or_default().to_owned();
-        Problem { pointer, rule: error.rule, message: error.message }
+        // The rules beyond the form's own have words of the interface, which is English.
+        let message = match language {
+            Language::English => error.message,
+            Language::German if error.rule == "length" => language.must_be_shorter().to_owned(),
+            Language::German => language.is_not_accepted().to_owned(),
+        };
+        Problem { pointer, rule: error.rule, message }
     };
     let problems: Vec<Problem> = errors.into_iter().take(CHANGES_MAX).map(problem).collect();
-    let mut errors = broken_fields(proposal, problems);
+    let mut errors = broken_fields(proposal, problems, language);
     if errors.is_empty() {
-        let (name, label) = (String::new(), words::PROPOSED_ACTION.to_owned());
+        let (name, label) = (String::new(), language.proposed_action().to_owned());
         errors.push(FieldError { name, label, problem: FieldProblem::TooLong });
     }
     FormError::NeedsChange(errors)
 }
 
 /// The proposed action as the page shows it: with what was typed, or as it stands if nothing was sent yet.
-pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool) -> Option<ProposalShown> {
+pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Language) -> Option<ProposalShown> {
     let proposal = link.question.proposal.as_ref()?;
     let counted = &link.suspension.counted;
     let current = proposal.current(counted);
     let (shape, base) = (proposal.shape(), proposal.typed(current));
     let typed = if is_typed { form.proposed.merged(&shape, &form.fields, &base) } else { base.clone() };
-    let edited = proposal.read(current, &typed).ok();
+    let edited = proposal.read(current, &typed, language).ok();
     let original = proposal.typed(&proposal.action);
-    let rows = shape.fields().map(|field| row(field, &original, &typed)).collect();
+    let rows = shape.fields().map(|field| row(field, &original, &typed, language)).collect();
     let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));
     Some(ProposalShown {
         action: Value::Object(proposal.action.clone()),
@@ -113,8 +120,8 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool) -> Option<Prop
 }
 
 /// The text of a field before and after the edit.
-fn row(field: &Field, original: &Typed, typed: &Typed) -> ChangeRow {
-    let (was, now) = (said(field, original), said(field, typed));
+fn row(field: &Field, original: &Typed, typed: &Typed, language: Language) -> ChangeRow {
+    let (was, now) = (said(field, original, language), said(field, typed, language));
     ChangeRow {
         name: format!("{FIELD_PREFIX}{}", field.pointer),
         label: fields::named(field.title.as_deref(), &field.name),
@@ -127,10 +134,10 @@ fn row(field: &Field, original: &Typed, typed: &Typed) -> ChangeRow {
 }
 
 /// The text of a field, as it stands among the changes.
-fn said(field: &Field, typed: &Typed) -> String {
+fn said(field: &Field, typed: &Typed, language: Language) -> String {
     match &field.kind {
-        Kind::Boolean if typed.get(&field.pointer).is_some_and(|text| !text.is_empty()) => words::YES.to_owned(),
-        Kind::Boolean => words::NO.to_owned(),
+        Kind::Boolean if typed.get(&field.pointer).is_some_and(|text| !text.is_empty()) => language.yes().to_owned(),
+        Kind::Boolean => language.no().to_owned(),
         Kind::Many { options, .. } => {
             let is_ticked = |index: &usize| typed.get(&field.tick_name(*index)).is_some_and(|text| !text.is_empty());
             let ticked = (0..options.len()).filter(is_ticked).filter_map(|index| options.get(index));

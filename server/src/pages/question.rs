@@ -62,7 +62,7 @@ async fn found(request: &HttpRequest, id: &str, shared: &Shared, pages: &Pages) 
 }
 
 /// Shows the question, or its outcome.
-pub(super) async fn show(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     match found(&request, &id, &shared, &pages).await {
         Ok((way, link)) => {
             if link.is_open && request.method() == Method::GET {
@@ -75,7 +75,7 @@ pub(super) async fn show(request: HttpRequest, id: Path<String>, shared: Data<Sh
 }
 
 /// Says whether the question is still open. This is no use of the session: a page that is left open must not keep it.
-pub(super) async fn state(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn state(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let refuse = |status: StatusCode| pages.headers(HttpResponse::build(status)).finish();
     let (Some(id), Some(token)) = (SuspensionId::parse(&id), pages.brought_session(&request)) else {
         return refuse(StatusCode::NOT_FOUND);
@@ -83,13 +83,13 @@ pub(super) async fn state(request: HttpRequest, id: Path<String>, shared: Data<S
     let Ok(_place) = shared.admission.enter(Class::Read).await else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
     let Ok(Some(open)) = shared.store.session(token).await else { return refuse(StatusCode::NOT_FOUND) };
     match shared.store.question(open.principal, id).await {
-        Ok(link) => State::of(&link).reply(&pages),
+        Ok(link) => State::of(&link, pages.language).reply(&pages),
         Err(_) => refuse(StatusCode::NOT_FOUND),
     }
 }
 
 /// Shows the work around the question, while the question is open.
-pub(super) async fn work(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn work(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     match found(&request, &id, &shared, &pages).await {
         Ok((_, link)) => around(&shared, &pages, &link, page_of(link.suspension.id)).await,
         Err(response) => response,
@@ -102,7 +102,7 @@ pub(super) async fn challenge(
     id: Path<String>,
     payload: Payload,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> HttpResponse {
     let refuse = |status: StatusCode| pages.headers(HttpResponse::build(status)).finish();
     let Ok(body) = pages.posted(&request, payload).await else { return refuse(StatusCode::FORBIDDEN) };
@@ -116,7 +116,7 @@ pub(super) async fn decide(
     id: Path<String>,
     payload: Payload,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> Result<HttpResponse, actix_web::Error> {
     let body = match pages.posted(&request, payload).await {
         Ok(body) => body,

@@ -5,7 +5,7 @@
 //! answer is a contradiction, so nothing is sent, and the page says so.
 
 use domain::asking::assigning::refusing;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::suspension::ResponseType;
 use serde_json::Value;
 use store::LinkView;
@@ -52,12 +52,12 @@ fn is_no(link: &LinkView, value: &Value) -> bool {
 }
 
 /// Refuses a reason for a no beside another answer: the person has pressed the wrong button, or forgot the reason.
-pub(super) fn check(reason: &str, link: &LinkView, value: &Value) -> Result<(), FormError> {
+pub(super) fn check(reason: &str, link: &LinkView, value: &Value, language: Language) -> Result<(), FormError> {
     if reason.is_empty() || is_no(link, value) {
         return Ok(());
     }
-    let problem = FieldProblem::Rule(words::GOES_WITH_A_NO.to_owned());
-    let error = FieldError { name: REASON.to_owned(), label: words::REASON_FOR_A_NO.to_owned(), problem };
+    let problem = FieldProblem::Rule(language.goes_with_a_no().to_owned());
+    let error = FieldError { name: REASON.to_owned(), label: language.reason_for_a_no().to_owned(), problem };
     Err(FormError::NeedsChange(vec![error]))
 }
 

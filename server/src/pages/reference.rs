@@ -2,7 +2,6 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::web::Data;
 use askama::Template;
 use serde_json::{Map, Value};
 
@@ -84,7 +83,7 @@ struct Schema {
 }
 
 /// Shows the reference. It needs no key, because it tells nothing about this server's data.
-pub(super) async fn show(pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(pages: Pages) -> HttpResponse {
     let base = pages.public_url.as_str().trim_end_matches('/').to_owned();
     let page = ReferencePage::of((pages.description)(), pages.host(), base);
     pages.page_under(&pages.reference_policy, StatusCode::OK, page.render())

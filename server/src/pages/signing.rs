@@ -7,6 +7,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use domain::base::words::Language;
 use domain::suspension::evidence::Evidence;
 use serde_json::Value;
 use store::{LinkView, Signer};
@@ -28,7 +29,7 @@ pub(super) async fn challenge(
     token: Path<String>,
     payload: Payload,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> HttpResponse {
     let token = match invited(&token, &shared, &pages).await {
         Ok(token) => token,
@@ -63,17 +64,17 @@ pub(super) fn challenge_for(request: &HttpRequest, pages: &Pages, way: &Way, lin
 }
 
 /// The hashes of the answer in a form: of the action as the person has edited it.
-fn evidence(form: &Form, link: &LinkView, value: &Value) -> Option<Evidence> {
+fn evidence(form: &Form, link: &LinkView, value: &Value, language: Language) -> Option<Evidence> {
     let shown = Evidence::of(&link.suspension, &link.question)?;
     let Some(proposal) = &link.question.proposal else { return Some(shown) };
-    let named = proposing::named(form, link).ok()?;
+    let named = proposing::named(form, link, language).ok()?;
     shown.about(&proposal.decided(&link.suspension.counted, value, &named).ok()?)
 }
 
 fn asked(form: &Form, link: &LinkView, pages: &Pages) -> Option<Asked> {
     let (Some(Signer::Person(passkeys)), Some(site)) = (&link.signer, &pages.site) else { return None };
-    let value = form.answer(link).ok()?;
-    let evidence = evidence(form, link, &value)?;
+    let value = form.answer(link, pages.language).ok()?;
+    let evidence = evidence(form, link, &value, pages.language)?;
     let challenge = evidence.challenge(link.suspension.id, &value)?;
     let passkeys = usable(passkeys, &site.rp_id);
     (link.is_open && !passkeys.is_empty()).then(|| Asked::signature(&challenge, &site.rp_id, passkeys))

@@ -9,8 +9,8 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use domain::base::ids::SuspensionId;
+use domain::base::words::Language;
 use domain::problem::Rejection;
 use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::evidence::Evidence;
@@ -122,7 +122,7 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
 }
 
 /// The question as it is shown whole, if it may be answered together with others.
-fn whole(link: &LinkView, kinds: &[Together]) -> Result<Whole, Unfit> {
+fn whole(link: &LinkView, kinds: &[Together], language: Language) -> Result<Whole, Unfit> {
     fits(&link.suspension, &link.question, kinds)?;
     if !link.is_open {
         return Err(Unfit::Ended);
@@ -130,7 +130,7 @@ fn whole(link: &LinkView, kinds: &[Together]) -> Result<Whole, Unfit> {
     if !link.may_answer {
         return Err(Unfit::NotYours);
     }
-    Whole::of(link).ok_or(Unfit::OnItsOwnPage)
+    Whole::of(link, language).ok_or(Unfit::OnItsOwnPage)
 }
 
 /// The questions that were chosen, as they are now.
@@ -150,9 +150,9 @@ impl Chosen {
                 chosen.apart.push(Apart::missing());
                 continue;
             };
-            match whole(&link, &pages.inbox.together) {
+            match whole(&link, &pages.inbox.together, pages.language) {
                 Ok(whole) => chosen.links.push((link, whole)),
-                Err(unfit) => chosen.apart.push(Apart::of(&link, unfit)),
+                Err(unfit) => chosen.apart.push(Apart::of(&link, unfit, pages.language)),
             }
         }
         Ok(chosen)
@@ -184,7 +184,7 @@ async fn read(id: SuspensionId, session: &Session, shared: &Shared, pages: &Page
 }
 
 /// Shows the questions that were chosen in the inbox.
-pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match pages.session(&request, &shared).await {
         Ok(session) => session,
         Err(response) => return response,
@@ -286,7 +286,7 @@ pub(super) async fn decide(
     request: HttpRequest,
     payload: Payload,
     shared: Data<Shared>,
-    pages: Data<Pages>,
+    pages: Pages,
 ) -> Result<HttpResponse, actix_web::Error> {
     let body = match pages.posted(&request, payload).await {
         Ok(body) => body,
@@ -331,7 +331,7 @@ async fn decided(
     if links().any(|link| link.suspension.choice(&value).is_none()) {
         return shown(request, (session, shared, pages), &chosen, (form, Some(Problem::NotAChoice)));
     }
-    if links().any(|link| reasons::check(&form.reason, link, &value).is_err()) {
+    if links().any(|link| reasons::check(&form.reason, link, &value, pages.language).is_err()) {
         return shown(request, (session, shared, pages), &chosen, (form, Some(Problem::ReasonWithoutNo)));
     }
     let mut results = url::form_urlencoded::Serializer::new(String::new());
@@ -371,7 +371,7 @@ async fn decide_one(
 }
 
 /// Shows the result for each question, as it stands now.
-pub(super) async fn done(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn done(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     let session = match pages.session(&request, &shared).await {
         Ok(session) => session,
         Err(response) => return response,
@@ -383,7 +383,7 @@ pub(super) async fn done(request: HttpRequest, shared: Data<Shared>, pages: Data
         let told = TOLD.iter().find(|(name, _)| *name == told).map(|(_, told)| *told);
         let Some(id) = SuspensionId::parse(id) else { continue };
         match read(id, &session, &shared, &pages).await {
-            Ok(Some(link)) => lines.push(Line::of(&link, told)),
+            Ok(Some(link)) => lines.push(Line::of(&link, told, pages.language)),
             Ok(None) => {}
             Err(response) => return response,
         }

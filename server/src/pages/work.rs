@@ -5,7 +5,6 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
-use askama::Template;
 use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 use domain::people::principal::Principal;
@@ -22,7 +21,7 @@ use crate::edge::shared::Shared;
 
 /// Shows the page while the question is open, and then leads back to its outcome: a link is for one question, and not for what becomes of
 /// the work afterwards.
-pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
@@ -44,19 +43,14 @@ pub(super) async fn around(shared: &Shared, pages: &Pages, link: &LinkView, back
     let by = &link.suspension.asked_by;
     let asker = Principal::agent(&by.name, by.owner.clone());
     let Ok(Some(work)) = shared.store.work(asker, link.suspension.intent_id).await else { return later() };
-    let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: false };
+    let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: false, language: pages.language };
     let around = Around::new(page, CameFrom::Question { back, waiting: link.waiting }, work, link.now);
     pages.page(StatusCode::OK, around.render())
 }
 
 /// Shows the page to the browser that was let in: all of the work, whichever agent may read it. When the intent waits no more, leads back to
 /// the first page.
-pub(super) async fn show_inside(
-    request: HttpRequest,
-    id: Path<String>,
-    shared: Data<Shared>,
-    pages: Data<Pages>,
-) -> HttpResponse {
+pub(super) async fn show_inside(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     if pages.holder(&request).is_none() {
         return not_here();
     }

@@ -19,7 +19,7 @@ use domain::asking::policy::AskingPolicy;
 use domain::base::clock::Clock;
 use domain::base::ids::{DeliveryId, Entropy};
 use domain::base::quotation::without_secret;
-use domain::base::words;
+use domain::base::words::{self, Language};
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
 use domain::suspension::{Question, RequiredAssurance, ResponseType};
@@ -460,7 +460,7 @@ fn plan(delivery: &LeasedDelivery, channels: &Channels) -> Vec<(DateTime<Utc>, S
         let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(&step.recipients()) };
         (step.at, sentence)
     });
-    rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence()))).collect()
+    rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence(Language::English)))).collect()
 }
 
 fn word(result: &DeliveryResult) -> &'static str {

@@ -2,4 +2,5 @@
 
 mod deploy;
 mod imports;
+mod languages;
 mod tidy;

@@ -24,7 +24,8 @@ const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"
 /// The templates of the pages and of the mails.
 const TEMPLATES: &[&str] = &["server/src/pages/templates/", "channels/templates/"];
 /// The texts of pages and mails: one file per language and place.
-const WORDS: &[&str] = &["server/src/pages/templates/words/", "domain/src/base/words/"];
+const WORDS: &[&str] =
+    &["server/src/pages/templates/en/words/", "server/src/pages/templates/de/words/", "domain/src/base/words/"];
 /// This template is written for developers, like the interface it describes, so its words stay in English and in place.
 const FOR_DEVELOPERS: &[&str] = &["server/src/pages/templates/reference.html"];
 /// This file names what it forbids.
@@ -449,7 +450,7 @@ mod planted {
         {
             assert_eq!(page(silent), 0, "{silent}");
         }
-        for place in ["words/en.html", "reference.html"] {
+        for place in ["en/words/all.html", "de/words/all.html", "reference.html"] {
             let may_speak = file(&format!("server/src/pages/templates/{place}"), "<p>Send it</p>");
             assert!(words_in_templates(&[may_speak]).is_empty(), "{place}");
         }

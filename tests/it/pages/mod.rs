@@ -12,6 +12,7 @@ mod grounds;
 mod headers;
 mod hostile;
 mod inbox;
+mod languages;
 mod live;
 mod looks;
 mod openid;

@@ -187,6 +187,6 @@ on_each_store! {
         app.advance(3600).await;
         let reminder = app.smtp.next_mail().await;
         let deadline = parse(given["expires_at"].as_str().unwrap()).unwrap();
-        assert!(reminder.text().contains(&domain::base::text::deadline(deadline, domain::base::clock::Clock::now(&*app.clock))), "{}", reminder.text());
+        assert!(reminder.text().contains(&domain::base::text::deadline(deadline, domain::base::clock::Clock::now(&*app.clock), domain::base::words::Language::English)), "{}", reminder.text());
     }
 }

@@ -27,6 +27,9 @@ pub const DRAFT_IS_GONE: &str = "The draft is not there any more";
 /// No answer, where one is needed.
 pub const IS_MISSING: &str = "is still empty";
 
+/// A value that breaks a rule which the page cannot tell.
+pub const IS_NOT_ACCEPTED: &str = "is not accepted";
+
 /// Text where a number is needed.
 pub const NUMBER_NEEDED: &str = "must be a number, with a point for decimals";
 

@@ -3,15 +3,21 @@
 //! One language is one file with these names; a file in which a name is missing does not compile. Sentences of pages that have
 //! markup inside them are in the server's templates. There they are macros, because a template engine escapes the values in them.
 
+mod de;
+mod de_forms;
+mod de_grammar;
+mod de_grounds;
 mod en;
 mod en_forms;
 mod en_grounds;
+mod language;
 
 use std::fmt;
 
 pub use en::*;
 pub use en_forms::*;
 pub use en_grounds::*;
+pub use language::Language;
 
 /// A sentence with one part that stands out where the medium can show that.
 ///

@@ -12,6 +12,7 @@ use anyhow::bail;
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::text;
+use domain::base::words::Language;
 use placet::{
     Answer, CallError, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord, TransportError,
 };
@@ -187,7 +188,9 @@ impl Conversation<'_> {
         };
         let now = SystemClock.now();
         let until = match record.ends_at() {
-            Some(at) => format!("until {} ({})", text::deadline(at, now), text::time_left(at - now)),
+            Some(at) => {
+                format!("until {} ({})", text::deadline(at, now, Language::English), text::time_left(at - now, Language::English))
+            }
             None => "until it is answered or withdrawn (no --timeout)".to_owned(),
         };
         let silence = match (record.ends_at(), record.fallback_policy, &record.fallback_value) {

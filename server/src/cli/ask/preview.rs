@@ -2,6 +2,7 @@
 
 use domain::base::clock::Clock;
 use domain::base::text;
+use domain::base::words::Language;
 use domain::suspension::plan::Step;
 use placet::{ScheduledAttempt, SuspensionPreview};
 use store::host::clock::SystemClock;
@@ -22,10 +23,15 @@ pub(super) fn print(preview: &SuspensionPreview, as_json: bool) -> anyhow::Resul
 
 fn lines(preview: &SuspensionPreview) -> Vec<String> {
     let now = SystemClock.now();
-    let mut lines: Vec<String> =
-        preview.schedule.iter().map(|attempt| format!("{}  {}", text::deadline(attempt.at, now), told(attempt))).collect();
+    let mut lines: Vec<String> = preview
+        .schedule
+        .iter()
+        .map(|attempt| format!("{}  {}", text::deadline(attempt.at, now, Language::English), told(attempt)))
+        .collect();
     let end = text::visible_line(&preview.at_the_end.text);
-    lines.push(preview.expires_at.map_or_else(|| end.clone(), |at| format!("{}  {end}", text::deadline(at, now))));
+    lines.push(
+        preview.expires_at.map_or_else(|| end.clone(), |at| format!("{}  {end}", text::deadline(at, now, Language::English))),
+    );
     lines
 }
 
@@ -38,5 +44,5 @@ fn told(attempt: &ScheduledAttempt) -> String {
         escalation: attempt.escalation,
     };
     // Addresses are shown unchanged, so that a person can compare them.
-    text::visible_line(&format!("{} ({})", step.sentence(""), attempt.channel))
+    text::visible_line(&format!("{} ({})", step.sentence("", Language::English), attempt.channel))
 }

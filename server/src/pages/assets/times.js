@@ -14,7 +14,7 @@ function inWords(ms, words) {
     const now = new Date();
     for (const time of document.querySelectorAll("time")) {
       const at = new Date(time.dateTime), said = time.textContent;
-      const day = /\d [A-Z][a-z]/.test(said) || at.toDateString() !== now.toDateString();
+      const day = /\d\.? [A-Z]\p{Ll}/u.test(said) || at.toDateString() !== now.toDateString();
       time.textContent = at.toLocaleString(document.documentElement.lang + "-GB", {
         ...(day && { weekday: "short", day: year, month: "short" }),
         ...(at.getFullYear() !== now.getFullYear() && { year }),

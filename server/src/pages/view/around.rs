@@ -1,12 +1,12 @@
 //! The page about the work around a question.
 
-use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::text::truncated;
 use domain::intent::status::Status;
 use domain::portfolio::PortfolioStatus;
 use store::work::{PortfolioWork, Work, WorkView};
 
+use super::super::language::in_languages;
 use super::drawing::Drawing;
 use super::moment::{machine, minute};
 use super::{Page, STYLESHEET, line};
@@ -19,8 +19,7 @@ const TITLE_CHARS_MAX: usize = 80;
 const NAMES_MAX: usize = 5;
 
 /// The work around a question.
-#[derive(Template, Debug)]
-#[template(path = "work.html")]
+#[derive(Debug)]
 pub(in crate::pages) struct Around {
     page: Page,
     from: CameFrom,
@@ -30,6 +29,8 @@ pub(in crate::pages) struct Around {
     portfolios: Vec<Portfolio>,
     now: DateTime<Utc>,
 }
+
+in_languages!(Around, "work.html");
 
 /// The page from which a person comes.
 #[derive(Debug)]

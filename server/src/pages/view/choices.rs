@@ -2,6 +2,7 @@
 
 use domain::asking::choice::{Judgement, judge};
 use domain::base::text::{visible, visible_line};
+use domain::base::words::Language;
 use domain::suspension::{Style, SuspensionChoice};
 
 use super::super::fold::{Folding, Folds, Length};
@@ -40,8 +41,8 @@ impl Choices {
     }
 
     /// The warning for people, if there is one.
-    pub(super) fn warning(&self) -> Option<String> {
-        self.judgement.warning()
+    pub(super) fn warning(&self, language: Language) -> Option<String> {
+        self.judgement.warning(language)
     }
 
     /// The buttons. Labels and values are short and shown whole; a description folds.

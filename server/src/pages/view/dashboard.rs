@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
 use chrono::{DateTime, Utc};
 use store::audit::Outcome;
 use store::dashboard::{Dashboard, Own};
 use store::overview::Counted;
 
 use super::super::dashboard::DASHBOARD;
+use super::super::language::in_languages;
 use super::moment::{machine, second};
 use super::overview::{Class, Period, ROW, WIDTH, answer_seconds, classes, periods};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
@@ -21,8 +21,6 @@ const AGENTS_MAX: usize = 20;
 const RUNGS_MAX: u32 = 8;
 
 /// The page.
-#[derive(Template)]
-#[template(path = "dashboard.html")]
 pub(in crate::pages) struct DashboardPage {
     page: Page,
     visitor: Visitor,
@@ -47,6 +45,8 @@ pub(in crate::pages) struct DashboardPage {
     rungs: Vec<RungShown>,
     unread: Unread,
 }
+
+in_languages!(DashboardPage, "dashboard.html");
 
 /// The messages of one attempt, and how far they came.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,6 +79,7 @@ impl DashboardPage {
         times_path: String,
         found: &Dashboard,
     ) -> Self {
+        let language = page.language;
         let questions = &found.questions;
         let counted: Vec<Counted> = questions.iter().map(|own| own.counted.clone()).collect();
         let count_of = |outcome| counted.iter().filter(|question| question.outcome == outcome).count() as u64;
@@ -98,7 +99,7 @@ impl DashboardPage {
             answered: count_of(Outcome::Answered),
             ended: questions.len() as u64 - count_of(Outcome::Waiting),
             fell_back: questions.iter().filter(|own| own.fell_back).count() as u64,
-            periods: periods(&counted),
+            periods: periods(&counted, language),
             times: classes(counted.iter().filter_map(answer_seconds)),
             views: classes(looks),
             rungs: rungs(questions),

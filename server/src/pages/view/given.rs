@@ -1,7 +1,6 @@
 //! The value that the agent gets: an answer, or the fallback if no person gives one.
 
 use domain::base::text::visible_line;
-use domain::base::words;
 use serde_json::Value;
 
 use super::super::context::{Table, entries};
@@ -46,7 +45,8 @@ impl Given {
 
     /// A value that does not fit into a sentence, as a table.
     pub(super) fn table(&self, length: Length, folds: &mut Folds) -> Option<Table> {
-        let rows = if self.value.is_object() { entries(&self.value) } else { vec![(words::ANSWER.to_owned(), &self.value)] };
+        let rows =
+            if self.value.is_object() { entries(&self.value, folds.1) } else { vec![(folds.1.answer().to_owned(), &self.value)] };
         self.words().is_none().then(|| Table::new(rows, 's', length, folds))
     }
 }

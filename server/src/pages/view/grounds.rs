@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::text::quoted;
-use domain::base::words;
-use domain::suspension::grounds::{Content, EarlierDecision, Explanation, Grounds, Reversibility, ended_in_words};
+use domain::base::words::Language;
+use domain::suspension::grounds::{Content, EarlierDecision, Explanation, Grounds, ended_in_words};
 use serde_json::Value;
 
 use super::moment::{machine, near, second};
@@ -46,46 +46,47 @@ pub(in crate::pages) struct EarlierShown {
 
 impl GroundsShown {
     /// The grounds on the page of a question; with `now`, times are near it.
-    pub(in crate::pages) fn of(grounds: Option<&Grounds>, now: Option<DateTime<Utc>>) -> Self {
+    pub(in crate::pages) fn of(grounds: Option<&Grounds>, now: Option<DateTime<Utc>>, language: Language) -> Self {
         let Some(grounds) = grounds else { return Self::default() };
         Self {
             key: grounds.question_key.as_deref().map(phrase),
-            reversibility: grounds.reversibility.map(Reversibility::in_words),
-            explanation: grounds.explanation.as_ref().map(explained).unwrap_or_default(),
-            earlier: grounds.earlier.iter().map(|earlier| EarlierShown::of(earlier, now)).collect(),
+            reversibility: grounds.reversibility.map(|reversibility| reversibility.in_words(language)),
+            explanation: grounds.explanation.as_ref().map(|explanation| explained(explanation, language)).unwrap_or_default(),
+            earlier: grounds.earlier.iter().map(|earlier| EarlierShown::of(earlier, now, language)).collect(),
         }
     }
 
     /// Everything but the earlier decisions, as the agent said it.
-    pub(super) fn said(&self) -> Vec<(String, Value)> {
+    pub(super) fn said(&self, language: Language) -> Vec<(String, Value)> {
         let named = |name: &str, text: Option<&str>| text.map(|text| (name.to_owned(), Value::from(text)));
-        let rest = [named(words::CAN_IT_BE_TAKEN_BACK, self.reversibility), named(words::KIND_OF_QUESTION, self.key.as_deref())];
+        let rest =
+            [named(language.can_it_be_taken_back(), self.reversibility), named(language.kind_of_question(), self.key.as_deref())];
         self.explanation.iter().cloned().chain(rest.into_iter().flatten()).collect()
     }
 }
 
 /// The parts of an explanation, in the order in which people read them.
-fn explained(explanation: &Explanation) -> Vec<(String, Value)> {
-    let names = [words::WHAT_HAPPENS, words::WHY, words::IMPACT, words::ROLLBACK];
+fn explained(explanation: &Explanation, language: Language) -> Vec<(String, Value)> {
+    let names = [language.what_happens(), language.why(), language.impact(), language.rollback()];
     let texts = names.into_iter().zip(explanation.texts()).map(|(name, (_, text))| (name, text.map(Value::from)));
     let links = Some(&explanation.links).filter(|links| !links.is_empty()).map(|links| Value::from(links.as_slice()));
-    let rest = [(words::LINKS_NOT_LINKED, links), (words::EVIDENCE, explanation.evidence.clone())];
+    let rest = [(language.links_not_linked(), links), (language.evidence(), explanation.evidence.clone())];
     texts.chain(rest).filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 impl EarlierShown {
-    fn of(earlier: &EarlierDecision, now: Option<DateTime<Utc>>) -> Self {
+    fn of(earlier: &EarlierDecision, now: Option<DateTime<Utc>>, language: Language) -> Self {
         let decided = earlier.content.read().cloned().unwrap_or_default();
         let value = decided.value.as_ref().map(typed);
         let label = decided.label.as_deref().map(|label| quoted(label, ANSWER_CHARS_MAX));
         let code = label.as_ref().and(value.clone()).filter(|code| Some(code) != label.as_ref());
         Self {
-            outcome: ended_in_words(earlier.resolution, earlier.reason),
+            outcome: ended_in_words(earlier.resolution, earlier.reason, language),
             answer: label.or(value),
             code,
             by: line(&decided.by.join(", ")),
             machine: machine(&earlier.at),
-            when: now.map_or_else(|| second(&earlier.at), |now| near(&earlier.at, &now)),
+            when: now.map_or_else(|| second(&earlier.at, language), |now| near(&earlier.at, &now, language)),
             erased: earlier.content == Content::Erased,
         }
     }

@@ -1,10 +1,8 @@
 //! The inbox, as it is shown.
 
-use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::base::words;
+use domain::base::words::Language;
 use domain::people::principal::{Principal, Role};
-use domain::suspension::assignees::Assignees;
 use domain::suspension::demand::Risk;
 use domain::suspension::requested::{APPROVE, DENY};
 use domain::suspension::{Kind, NO, Question, ResponseType, Suspension, SuspensionChoice, YES};
@@ -13,6 +11,7 @@ use store::inbox::{COUNTED_MAX, Inbox, InboxQuestion, List, Tally};
 use uuid::Uuid;
 
 use super::super::inbox::{DUES, INBOX, KINDS, LISTS, Problem, RISKS, mark};
+use super::super::language::in_languages;
 use super::super::together::{TOGETHER, TOGETHER_MAX, fits};
 use super::moment::{Countdown, machine, minute, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, phrase};
@@ -24,8 +23,6 @@ const PEOPLE_MAX: usize = 5;
 const CHOICES_MAX: usize = 9;
 
 /// The page.
-#[derive(Template)]
-#[template(path = "inbox.html")]
 pub(in crate::pages) struct InboxPage {
     pub page: Page,
     pub visitor: Visitor,
@@ -36,12 +33,15 @@ pub(in crate::pages) struct InboxPage {
     pub script_path: String,
 }
 
+in_languages!(InboxPage, "inbox.html");
+
 /// The part of the page with the list.
-#[derive(Template)]
-#[template(path = "inboxlist.html")]
 pub(in crate::pages) struct InboxListPage {
     pub shown: Shown,
+    pub language: Language,
 }
+
+in_languages!(InboxListPage, "inboxlist.html", |this| this.language);
 
 /// The fields of the search as they were typed.
 #[derive(Clone, Debug, Default)]
@@ -176,6 +176,7 @@ impl Shown {
         typed: &TypedSearch,
         list: List,
         found: Inbox,
+        language: Language,
     ) -> Self {
         let tally = |list: List| found.tallies.iter().find(|(counted, _)| *counted == list).map(|(_, tally)| *tally);
         let tab = |list: List| Tab { list, href: typed.address(list, None), tally: tally(list) };
@@ -193,7 +194,7 @@ impl Shown {
             now: found.now,
             offers_together: list != List::Done && !kinds.is_empty(),
             rows: beside_each_other(
-                found.questions.into_iter().map(|asked| Row::of(asked, found.now, (principal, kinds))).collect(),
+                found.questions.into_iter().map(|asked| Row::of(asked, found.now, (principal, kinds), language)).collect(),
             ),
         }
     }
@@ -210,13 +211,13 @@ impl Shown {
 }
 
 impl Row {
-    fn of(asked: InboxQuestion, now: DateTime<Utc>, (principal, kinds): (&Principal, &[Together])) -> Self {
+    fn of(asked: InboxQuestion, now: DateTime<Utc>, (principal, kinds): (&Principal, &[Together]), language: Language) -> Self {
         let InboxQuestion { suspension, question, answers } = asked;
         let is_open = suspension.ending.is_none();
-        let countdown = suspension.expires_at.map(|at| Countdown::new(suspension.suspended_at, at, now));
+        let countdown = suspension.expires_at.map(|at| Countdown::new(suspension.suspended_at, at, now, language));
         let assignees = question.as_ref().and_then(|question| question.assignees.as_ref());
         let is_assigned = assignees.is_some();
-        let people = assignees.map(Assignees::in_words);
+        let people = assignees.map(|assignees| assignees.in_words(language));
         let people = people.or_else(|| question.as_ref().map(|question| question.recipients.clone())).unwrap_or_default();
         let named: Vec<String> = people.iter().take(PEOPLE_MAX).map(|person| phrase(person)).collect();
         let choices = offered(&suspension);
@@ -227,7 +228,7 @@ impl Row {
             pick: question.as_ref().filter(is_fit).map(|_| suspension.id.0),
             same: Same::Once,
             words,
-            question: question.map(|question| headline(&question.question)),
+            question: question.map(|question| headline(&question.question, language)),
             agent: line(&suspension.asked_by.name),
             kind: suspension.kind,
             at: suspension.suspended_at,
@@ -239,7 +240,7 @@ impl Row {
                 by: ending.by.as_deref().map(phrase),
             }),
             answers: suspension.quorum.as_ref().filter(|_| is_open).map(|quorum| (answers, quorum.required_approvals)),
-            people: if named.is_empty() { String::new() } else { words::people(&named, people.len() - named.len()) },
+            people: if named.is_empty() { String::new() } else { language.people(&named, people.len() - named.len()) },
             is_assigned,
             more_choices: if is_open { suspension.choices.len() - choices.len() } else { 0 },
             may_claim: is_open && principal.role != Role::Auditor,
@@ -298,9 +299,9 @@ fn offered(suspension: &Suspension) -> Vec<Offered> {
 }
 
 /// The first line of a question.
-fn headline(question: &str) -> String {
+fn headline(question: &str, language: Language) -> String {
     match line(question.trim().lines().next().unwrap_or_default()) {
-        empty if empty.is_empty() => words::EMPTY.to_owned(),
+        empty if empty.is_empty() => language.empty().to_owned(),
         headline => headline,
     }
 }

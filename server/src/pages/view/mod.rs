@@ -9,6 +9,7 @@ mod choices;
 mod dashboard;
 mod drafts;
 mod drawing;
+mod form_error;
 mod given;
 mod grounds;
 mod held;
@@ -27,19 +28,20 @@ mod trouble;
 
 use chrono::{DateTime, Utc};
 use domain::base::text::{repeats, truncated, visible, visible_line};
-use domain::base::words;
+use domain::base::words::Language;
 
 pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
 pub(super) use self::dashboard::DashboardPage;
 pub(super) use self::drafts::DraftsShown;
+pub(super) use self::form_error::FormError;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::grounds::GroundsShown;
 pub(super) use self::held::Held;
 pub(super) use self::inbox::{InboxListPage, InboxPage, Shown, TypedSearch};
 pub(super) use self::moment::{machine, second};
 pub(super) use self::open::{
-    Answers, CountedShown, FormError, HandsShown, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
+    Answers, CountedShown, HandsShown, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
@@ -79,6 +81,8 @@ pub(super) struct Page {
     pub answering_as: Option<String>,
     /// Whether the reader has logged in, so that the page leads to the inbox.
     pub to_inbox: bool,
+    /// The language of the page.
+    pub language: Language,
 }
 
 /// The parts of every page behind the login: the person who logged in.
@@ -116,8 +120,9 @@ impl Asked {
     fn card(&self, length: Length, folds: &mut Folds) -> Card {
         let title = if repeats(&self.intent_title, &self.question) { "" } else { self.intent_title.as_str() };
         let title = visible_line(title).trim().to_owned();
-        let title = folds.line(title, words::TITLE, "main", length);
-        let question = folds.text(visible(self.question.trim()), words::QUESTION, "q", length);
+        let language = folds.1;
+        let title = folds.line(title, language.title(), "main", length);
+        let question = folds.text(visible(self.question.trim()), language.question(), "q", length);
         let (headline, explanation) = question.text.split_once('\n').unwrap_or((&question.text, ""));
         Card {
             agent: self.agent(),
@@ -165,8 +170,8 @@ impl PlanRow {
     }
 
     /// The clock time, and the day unless it is today.
-    fn when(&self, now: DateTime<Utc>) -> String {
-        domain::base::text::moment(self.at, now)
+    fn when(&self, now: DateTime<Utc>, language: Language) -> String {
+        domain::base::text::moment(self.at, now, language)
     }
 }
 

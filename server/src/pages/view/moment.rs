@@ -1,7 +1,7 @@
 //! Moments and the time between them, in words for people.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use domain::base::words;
+use domain::base::words::Language;
 
 /// A remaining time that always counts as short, whatever the window was.
 const SOON: TimeDelta = TimeDelta::minutes(15);
@@ -20,13 +20,13 @@ pub(super) struct Countdown {
 
 impl Countdown {
     /// Makes a countdown. It is amber in the last quarter or the last 15 minutes, and never red, because silence is no error.
-    pub(super) fn new(asked_at: DateTime<Utc>, expires_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+    pub(super) fn new(asked_at: DateTime<Utc>, expires_at: DateTime<Utc>, now: DateTime<Utc>, language: Language) -> Self {
         let window_ms = (expires_at - asked_at).num_milliseconds().max(1);
         let left = (expires_at - now).max(TimeDelta::zero());
         let left_ms = left.num_milliseconds().min(window_ms);
         Self {
             at: expires_at,
-            left: domain::base::text::time_left(left),
+            left: domain::base::text::time_left(left, language),
             left_ms: left.num_milliseconds(),
             window_ms,
             // Rounded up, so that the last part is visible until it is over.
@@ -42,30 +42,30 @@ pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
 }
 
 /// A moment at which something was recorded, to the second, because two people may compare the times that they see.
-pub(in crate::pages) fn second(at: &DateTime<Utc>) -> String {
-    words::date_and_second(*at)
+pub(in crate::pages) fn second(at: &DateTime<Utc>, language: Language) -> String {
+    language.date_and_second(*at)
 }
 
 /// A deadline, or the time at which something ended, to the minute.
-pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
-    domain::base::text::deadline(*at, *now)
+pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>, language: Language) -> String {
+    domain::base::text::deadline(*at, *now, language)
 }
 
 /// When the agent received the answer: as a number of seconds, or, from a minute on, as a time.
-pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> String {
+pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>, language: Language) -> String {
     match (*received_at - *at).num_seconds() {
-        seconds @ ..60 => words::seconds_later(seconds),
-        _ => words::received_on(&second(received_at)),
+        seconds @ ..60 => language.seconds_later(seconds),
+        _ => language.received_on(&second(received_at, language)),
     }
 }
 
 /// A time close by; without the date if it is today.
-pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
-    words::in_utc(&domain::base::text::moment(*at, *now))
+pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>, language: Language) -> String {
+    language.in_utc(&domain::base::text::moment(*at, *now, language))
 }
 
-pub(super) fn hour(at: &DateTime<Utc>) -> String {
-    words::in_utc(&domain::base::text::clock(*at))
+pub(super) fn hour(at: &DateTime<Utc>, language: Language) -> String {
+    language.in_utc(&domain::base::text::clock(*at, language))
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn time_turns_amber_in_the_last_quarter_or_the_last_15_minutes() {
-        let soon = |asked_at, expires_at, now| Countdown::new(asked_at, expires_at, now).soon;
+        let soon = |asked_at, expires_at, now| Countdown::new(asked_at, expires_at, now, Language::English).soon;
         let second = TimeDelta::seconds(1);
         assert!(!soon(at(0, 0), at(20, 0), at(15, 0) - second));
         assert!(soon(at(0, 0), at(20, 0), at(15, 0)));
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn the_bar_empties_and_stays_between_full_and_empty() {
-        let left = |now| Countdown::new(at(7, 0), at(9, 0), now).left_percent;
+        let left = |now| Countdown::new(at(7, 0), at(9, 0), now, Language::English).left_percent;
         assert_eq!((left(at(6, 0)), left(at(7, 30)), left(at(9, 0)), left(at(12, 0))), (100, 75, 0, 0));
         assert_eq!(left(at(9, 0) - TimeDelta::seconds(1)), 1);
-        assert_eq!(Countdown::new(at(7, 0), at(7, 0), at(7, 0)).left_percent, 0);
+        assert_eq!(Countdown::new(at(7, 0), at(7, 0), at(7, 0), Language::English).left_percent, 0);
         assert!(open().render().unwrap().contains("aria-label=\"99 percent of the time is left\""));
     }
 }

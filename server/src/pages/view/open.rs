@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::text::visible_line;
-use domain::base::words;
 use domain::form::Schema;
 use domain::suspension::AskedBefore;
 use domain::suspension::demand::{COMMENT, Risk};
@@ -14,13 +12,15 @@ use serde_json::Value;
 
 use super::super::context::{Table, entries, label, not_drawn};
 use super::super::fold::{Folds, Hidden, Length};
+use super::super::language::in_languages;
 use super::super::reasons::{REASON, Reasons};
 use super::choices::Button;
+use super::form_error::FormError;
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
 use super::{
-    Asked, Card, Cell, Choices, DraftsShown, FieldError, FieldKind, FieldProblem, Fields, GroundsShown, Page, PlanRow,
-    ProposalShown, STYLESHEET, Silence, line,
+    Asked, Card, Cell, Choices, DraftsShown, FieldError, FieldKind, Fields, GroundsShown, Page, PlanRow, ProposalShown,
+    STYLESHEET, Silence, line,
 };
 
 /// The number of rows of a plan that are shown without a click.
@@ -235,117 +235,6 @@ pub(in crate::pages) enum Answers {
     },
 }
 
-/// Why an open question is shown again after a POST.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::pages) enum FormError {
-    /// The nonce does not fit the cookie.
-    PageTooOld,
-    /// The store refused the answer; it is not recorded.
-    CannotSave,
-    /// The store did not tell the result. The answer may have been recorded already, or may be recorded later.
-    Unheard,
-    /// While the page was open, another person answered or took an answer back, or the question changed.
-    Answered,
-    /// The person has not seen the changes of the action that the answer approves.
-    LookFirst,
-    /// While the page was open, another person edited the proposed action, or took an edit back.
-    ProposalChanged {
-        /// The person whose edit stands.
-        by: Option<String>,
-        /// How many fields differ from the action that the agent proposed.
-        count: usize,
-    },
-    /// The question is assigned to other people.
-    NotAssigned,
-    /// The reader would hand on a place in which an answer counts.
-    HasAnswered,
-    /// The place cannot be handed to the person who was named, for this reason.
-    NotHanded(String),
-    /// Nothing was typed that could be a draft.
-    NoDraft,
-    /// The draft breaks a rule, for this reason.
-    DraftRefused(String),
-    /// The store did not say that the draft is saved.
-    DraftNotSaved,
-    /// The draft that was to be taken over is gone.
-    DraftIsGone,
-    /// A button was pressed whose value this question does not offer.
-    NotAChoice,
-    /// The answer came without the login that the question demands.
-    NoLogin {
-        /// Whether the server keeps what was typed.
-        is_kept: bool,
-    },
-    /// The form was made for another person than the one who is logged in.
-    OtherPerson,
-    /// The answer came without the signature that the question demands.
-    NotSigned,
-    /// The signature of the passkey is not accepted, for this reason.
-    PasskeyRefused(String),
-    /// A typed text cannot be sent yet.
-    NeedsChange(Vec<FieldError>),
-}
-
-impl FormError {
-    /// The error of a text answer, whose one field has this problem.
-    pub(in crate::pages) fn text(problem: FieldProblem) -> Self {
-        let label = words::TEXT_OF_YOUR_ANSWER.to_owned();
-        Self::NeedsChange(vec![FieldError { name: "value".to_owned(), label, problem }])
-    }
-
-    /// The error of a place that was not handed on, because a field of the request breaks a rule.
-    pub(in crate::pages) fn not_handed(errors: &[domain::base::field::FieldError]) -> Self {
-        let first = errors.first().map(|error| visible_line(&error.message)).unwrap_or_default();
-        Self::NotHanded(first)
-    }
-
-    fn heading(&self) -> String {
-        match self {
-            Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
-            Self::CannotSave => words::CANNOT_SAVE.to_owned(),
-            // The page must not say that the answer was not saved: it may have been.
-            Self::Unheard => words::NOT_CONFIRMED.to_owned(),
-            Self::Answered => words::OTHERS_HAVE_ANSWERED.to_owned(),
-            Self::LookFirst => words::LOOK_AT_THE_CHANGES.to_owned(),
-            Self::ProposalChanged { .. } => words::PROPOSAL_HAS_CHANGED.to_owned(),
-            Self::NotAssigned => words::NOT_ASSIGNED_TO_YOU.to_owned(),
-            Self::HasAnswered | Self::NotHanded(_) => words::PLACE_WAS_NOT_HANDED_ON.to_owned(),
-            Self::NoDraft | Self::DraftRefused(_) | Self::DraftNotSaved => words::DRAFT_IS_NOT_SAVED.to_owned(),
-            Self::DraftIsGone => words::DRAFT_IS_GONE.to_owned(),
-            Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
-            Self::NoLogin { .. } => words::LOGIN_NEEDED_FIRST.to_owned(),
-            Self::OtherPerson => words::PAGE_OF_ANOTHER_PERSON.to_owned(),
-            Self::NotSigned => words::NO_PASSKEY_SIGNED.to_owned(),
-            Self::PasskeyRefused(_) => words::PASSKEY_NOT_ACCEPTED.to_owned(),
-            Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
-        }
-    }
-
-    fn fields(&self) -> &[FieldError] {
-        match self {
-            Self::NeedsChange(errors) => errors,
-            Self::PageTooOld
-            | Self::Answered
-            | Self::LookFirst
-            | Self::ProposalChanged { .. }
-            | Self::CannotSave
-            | Self::Unheard
-            | Self::NotAssigned
-            | Self::HasAnswered
-            | Self::NotHanded(_)
-            | Self::NoDraft
-            | Self::DraftRefused(_)
-            | Self::DraftNotSaved
-            | Self::DraftIsGone
-            | Self::NotAChoice
-            | Self::NoLogin { .. }
-            | Self::OtherPerson
-            | Self::NotSigned
-            | Self::PasskeyRefused(_) => &[],
-        }
-    }
-}
-
 impl OpenQuestion {
     /// Whether a person has answered, and more must agree.
     fn is_answered(&self) -> bool {
@@ -354,7 +243,7 @@ impl OpenQuestion {
 
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
-        let (length, mut folds) = (self.reading.length(), Folds::default());
+        let (length, mut folds) = (self.reading.length(), Folds::new(self.page.language));
         let card = self.asked.card(length, &mut folds);
         let explained = self.grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
         let explained = Table::new(explained, 'g', length, &mut folds);
@@ -363,26 +252,31 @@ impl OpenQuestion {
             Silence::Ends | Silence::Beside => None,
         };
         let form = match &self.answers {
-            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema)),
-            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context)),
-            Answers::Choices(_) | Answers::Text { .. } => self.proposal.as_ref().and_then(ProposalShown::fields),
+            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema, self.page.language)),
+            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context, self.page.language)),
+            Answers::Choices(_) | Answers::Text { .. } => {
+                self.proposal.as_ref().and_then(|proposal| proposal.fields(self.page.language))
+            }
         };
         let reads_context = matches!(&self.answers, Answers::Form { schema: None, .. });
         let drawn = reads_context && form.as_ref().is_some_and(|fields| fields.by_agent);
-        let left = if drawn { not_drawn(&self.context["fields"]) } else { Vec::new() };
+        let left = if drawn { not_drawn(&self.context["fields"], self.page.language) } else { Vec::new() };
         let shown = |key: &String| !(drawn && key == "fields");
         let context = self.context.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
         let context = context.map(|(key, value)| (label(key), value));
         let beside = left.iter().chain(&self.beside).map(|(name, value)| (name.clone(), value));
         let table = Table::new(context.chain(beside), 'r', length, &mut folds);
-        let proposed = self.proposal.as_ref().map(|proposal| Table::new(entries(&proposal.action), 'p', length, &mut folds));
+        let proposed = self
+            .proposal
+            .as_ref()
+            .map(|proposal| Table::new(entries(&proposal.action, self.page.language), 'p', length, &mut folds));
         let folds_above = folds.0.len();
         let buttons = match &self.answers {
             Answers::Choices(choices) => choices.buttons(length, &mut folds),
             Answers::Text { .. } | Answers::Form { .. } => Vec::new(),
         };
         let fields = form.map(|fields| fields.folded(length, &mut folds));
-        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now));
+        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now, self.page.language));
         let folds = folds.0;
         let page = &self.page;
         OpenPage { page, open: self, card, explained, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }
@@ -390,8 +284,6 @@ impl OpenQuestion {
     }
 }
 
-#[derive(Template)]
-#[template(path = "open.html")]
 struct OpenPage<'a> {
     page: &'a Page,
     open: &'a OpenQuestion,
@@ -410,6 +302,8 @@ struct OpenPage<'a> {
     /// How many of the `folds` stand above the answers; the others are among the answers.
     folds_above: usize,
 }
+
+in_languages!(OpenPage<'_>, "open.html");
 
 impl OpenPage<'_> {
     /// Whether the plan would push the parts below it off the screen.
@@ -484,11 +378,12 @@ impl OpenPage<'_> {
 
 #[cfg(test)]
 mod tests {
+    use domain::base::words::Language;
     use domain::suspension::{Style, SuspensionChoice};
     use serde_json::json;
 
-    use super::super::Given;
     use super::super::samples::{at, choice, open};
+    use super::super::{FieldProblem, Given};
     use super::*;
 
     /// The forms beside that of the answer: claim or release, hand on, assign to others. Each has one button.
@@ -643,7 +538,7 @@ mod tests {
         assert!(html.contains("Nothing was sent; what you typed is still here. Send it again."));
         assert!(html.contains("Carrier’s fault</textarea>"));
 
-        let error = Some(FormError::text(FieldProblem::TooLong));
+        let error = Some(FormError::text(FieldProblem::TooLong, Language::English));
         let text = OpenQuestion { answers: Answers::Text { typed: "\nmine <b>".to_owned() }, error, ..open() };
         let html = text.render().unwrap();
         assert!(html.contains(">\n\nmine &#60;b&#62;</textarea>"), "{html}");
@@ -669,7 +564,7 @@ mod tests {
         ], "clause": "7.2"});
         let typed: BTreeMap<String, String> =
             [("cap", "25oo"), ("law", "Norway"), ("cc", "on")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
-        let errors = Fields::from_context(&context).answer(&typed).unwrap_err();
+        let errors = Fields::from_context(&context, Language::English).answer(&typed).unwrap_err();
         let error = Some(FormError::NeedsChange(errors));
         let html = OpenQuestion { context, answers: Answers::Form { schema: None, typed }, error, ..open() }.render().unwrap();
         assert!(html.contains("Nothing was sent yet. One answer needs a change"));

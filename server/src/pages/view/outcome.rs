@@ -1,12 +1,11 @@
 //! The page of a question that can no longer be answered.
 
-use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::base::text::visible;
-use domain::base::words;
 
 use super::super::context::Table;
 use super::super::fold::{Folds, Length};
+use super::super::language::in_languages;
 use super::moment::{machine, minute, received, second};
 use super::timeline::{Timeline, What};
 use super::{Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
@@ -103,7 +102,7 @@ impl Outcome {
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
         // No answer can be given here, so nothing is folded.
-        let (whole, none) = (Length::Whole, &mut Folds::default());
+        let (whole, none) = (Length::Whole, &mut Folds::new(self.page.language));
         let card = self.asked.card(whole, none);
         OutcomePage { page: &self.page, outcome: self, card, table: self.answered().and_then(|given| given.table(whole, none)) }
             .render()
@@ -124,8 +123,6 @@ impl Outcome {
     }
 }
 
-#[derive(Template)]
-#[template(path = "outcome.html")]
 struct OutcomePage<'a> {
     page: &'a Page,
     outcome: &'a Outcome,
@@ -133,17 +130,20 @@ struct OutcomePage<'a> {
     table: Option<Table>,
 }
 
+in_languages!(OutcomePage<'_>, "outcome.html");
+
 impl OutcomePage<'_> {
     fn title(&self) -> &'static str {
+        let language = self.page.language;
         match self.outcome.ending {
-            Ending::AnsweredByYou { .. } => words::ANSWERED_BY_YOU,
-            Ending::AnsweredByAnother { .. } => words::ANSWERED_BY_ANOTHER,
-            Ending::Expired { .. } => words::CLOSED_UNANSWERED,
-            Ending::Withdrawn { .. } => words::WITHDRAWN,
-            Ending::Superseded { .. } => words::SUPERSEDED,
-            Ending::TimeLost { .. } => words::CLOSED_TIME_LOST,
-            Ending::QuorumUnmet { .. } => words::CLOSED_TOO_FEW_AGREED,
-            Ending::Undeliverable { .. } => words::CLOSED_UNDELIVERED,
+            Ending::AnsweredByYou { .. } => language.answered_by_you(),
+            Ending::AnsweredByAnother { .. } => language.answered_by_another(),
+            Ending::Expired { .. } => language.closed_unanswered(),
+            Ending::Withdrawn { .. } => language.withdrawn(),
+            Ending::Superseded { .. } => language.superseded(),
+            Ending::TimeLost { .. } => language.closed_time_lost(),
+            Ending::QuorumUnmet { .. } => language.closed_too_few_agreed(),
+            Ending::Undeliverable { .. } => language.closed_undelivered(),
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use askama::Template;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use domain::base::name::is_same_in_any_case;
+use domain::base::words::Language;
 use store::audit::Outcome;
 use store::overview::{Counted, Overview};
 
+use super::super::language::in_languages;
 use super::moment::{machine, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
@@ -35,8 +36,7 @@ const STACKED: [(Outcome, &str); 6] = [
 ];
 
 /// The page.
-#[derive(Template, Debug)]
-#[template(path = "overview.html")]
+#[derive(Debug)]
 pub(in crate::pages) struct OverviewPage {
     page: Page,
     visitor: Visitor,
@@ -54,6 +54,8 @@ pub(in crate::pages) struct OverviewPage {
     people: Vec<Addressee>,
     people_left_out: usize,
 }
+
+in_languages!(OverviewPage, "overview.html");
 
 /// The questions that were asked in one period.
 #[derive(Debug)]
@@ -119,6 +121,7 @@ impl OverviewPage {
         let questions = &overview.questions;
         let count_of = |outcome| questions.iter().filter(|question| question.outcome == outcome).count() as u64;
         let (people, people_left_out) = people(questions);
+        let language = page.language;
         Self {
             page,
             visitor,
@@ -130,7 +133,7 @@ impl OverviewPage {
             ended: questions.len() as u64 - count_of(Outcome::Waiting),
             since: overview.since,
             has_more: overview.has_more,
-            periods: periods(questions),
+            periods: periods(questions, language),
             times: classes(questions.iter().filter_map(answer_seconds)),
             views: classes(questions.iter().filter_map(|question| Some((question.viewed_at? - question.asked_at).num_seconds()))),
             people,
@@ -144,7 +147,7 @@ impl OverviewPage {
 }
 
 /// The questions by the time at which they were asked.
-pub(super) fn periods(questions: &[Counted]) -> Vec<Period> {
+pub(super) fn periods(questions: &[Counted], language: Language) -> Vec<Period> {
     let (Some(newest), Some(oldest)) = (questions.first(), questions.last()) else { return Vec::new() };
     let span = (newest.asked_at - oldest.asked_at).abs();
     let fits = |length: &&TimeDelta| span.num_seconds() / length.num_seconds() + 2 <= PERIODS_MAX;
@@ -157,10 +160,10 @@ pub(super) fn periods(questions: &[Counted]) -> Vec<Period> {
     }
     let most = counts.values().map(|counts| counts.iter().sum::<u64>()).max().unwrap_or(1).max(1);
     let step = 100.0 / f64::from(u32::try_from(counts.len()).unwrap_or(1));
-    let form = if length < TimeDelta::days(1) { "%-d %b %H:%M" } else { "%-d %b" };
     let period = |(place, (begins, counts)): (usize, (DateTime<Utc>, [u64; 6]))| {
         let left = step * f64::from(u32::try_from(place).unwrap_or_default());
-        let label = begins.format(form).to_string();
+        let day = language.day(begins);
+        let label = if length < TimeDelta::days(1) { format!("{day} {}", language.clock(begins)) } else { day };
         Period {
             begins,
             label,
@@ -278,13 +281,13 @@ mod tests {
                 question(at(20, 59) - TimeDelta::hours(number), STACKED[usize::try_from(number).unwrap() % 6].0, 9, "ada", &[])
             })
             .collect();
-        let periods = periods(&questions);
+        let periods = periods(&questions, Language::English);
         assert!(i64::try_from(periods.len()).unwrap() <= PERIODS_MAX, "{periods:?}");
         assert_eq!(periods.iter().flat_map(|period| period.counts).sum::<u64>(), 30);
         for period in &periods {
             assert!(period.bars.iter().map(|bar| bar.height).sum::<u64>() <= HEIGHT, "{period:?}");
         }
-        assert!(super::periods(&[]).is_empty());
+        assert!(super::periods(&[], Language::English).is_empty());
     }
 
     #[test]

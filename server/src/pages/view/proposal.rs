@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::text::visible;
-use domain::base::words;
+use domain::base::words::Language;
 use domain::form::{Schema, Typed};
 use serde_json::Value;
 
@@ -53,23 +53,23 @@ pub(in crate::pages) struct ChangeRow {
 }
 
 impl ChangeRow {
-    pub(super) fn shown_was(&self) -> String {
-        shown(&self.was)
+    pub(super) fn shown_was(&self, language: Language) -> String {
+        shown(&self.was, language)
     }
 
-    pub(super) fn shown_now(&self) -> String {
-        shown(&self.now)
+    pub(super) fn shown_now(&self, language: Language) -> String {
+        shown(&self.now, language)
     }
 }
 
-fn shown(text: &str) -> String {
-    if text.is_empty() { words::EMPTY.to_owned() } else { visible(text) }
+fn shown(text: &str, language: Language) -> String {
+    if text.is_empty() { language.empty().to_owned() } else { visible(text) }
 }
 
 impl ProposalShown {
     /// The fields that people may edit. A text with several lines gets a control with several lines: another one would drop its line breaks.
-    pub(super) fn fields(&self) -> Option<Fields> {
-        let mut fields = Fields::of_schema(self.editable.as_deref()?);
+    pub(super) fn fields(&self, language: Language) -> Option<Fields> {
+        let mut fields = Fields::of_schema(self.editable.as_deref()?, language);
         for field in &mut fields.fields {
             let has_lines = self.typed.get(&field.name).is_some_and(|text| text.contains(['\n', '\r']));
             if has_lines && matches!(field.kind, FieldKind::Line { .. }) {

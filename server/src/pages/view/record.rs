@@ -1,9 +1,9 @@
 //! The record of one intent: what happened in its log in plain words, what people were shown, and what verification found.
 
-use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::text::{quoted, visible, visible_line};
-use domain::base::{time, words};
+use domain::base::time;
+use domain::base::words::Language;
 use domain::intent::status::Status;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::delivery::DeliveryState;
@@ -13,6 +13,7 @@ use store::audit::{Outcome, Record, RecordedQuestion, Sealing};
 
 use super::super::context::{Cell, Table, entries};
 use super::super::fold::{Folds, Length};
+use super::super::language::in_languages;
 use super::held::{Held, Keeping};
 use super::moment::{machine, second};
 use super::{GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
@@ -21,8 +22,7 @@ use super::{GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 const ANSWER_CHARS_MAX: usize = 80;
 
 /// The page of one intent's record.
-#[derive(Template, Debug)]
-#[template(path = "record.html")]
+#[derive(Debug)]
 pub(in crate::pages) struct RecordPage {
     page: Page,
     visitor: Visitor,
@@ -42,6 +42,8 @@ pub(in crate::pages) struct RecordPage {
     holds: Vec<Held>,
     keeping: Keeping,
 }
+
+in_languages!(RecordPage, "record.html");
 
 /// An event, in plain words.
 #[derive(Debug)]
@@ -162,7 +164,7 @@ enum Happened {
 }
 
 impl Happened {
-    fn of(event: &Value) -> Self {
+    fn of(event: &Value, language: Language) -> Self {
         let payload = &event["payload"];
         let text = |member: &str| payload[member].as_str().map(line).unwrap_or_default();
         let some = |member: &str| Some(text(member)).filter(|text| !text.is_empty());
@@ -198,7 +200,7 @@ impl Happened {
                 Self::Delegated { away, from: text("from"), to: text("to"), place: text("place") }
             }
             Some("intent.reassigned") => {
-                Self::Reassigned { by: some("reassigned_by").unwrap_or(actor), to: assignees(&payload["assignees"]) }
+                Self::Reassigned { by: some("reassigned_by").unwrap_or(actor), to: assignees(&payload["assignees"], language) }
             }
             Some("intent.response_rejected" | "intent.late_answer") => {
                 Self::Refused { by: some("responded_by").unwrap_or(actor) }
@@ -275,9 +277,9 @@ fn answer(value: &Value) -> String {
 }
 
 /// Assignees in words.
-fn assignees(value: &Value) -> String {
+fn assignees(value: &Value, language: Language) -> String {
     let assignees: Assignees = serde_json::from_value(value.clone()).unwrap_or_default();
-    line(&assignees.in_words().join(", "))
+    line(&assignees.in_words(language).join(", "))
 }
 
 fn names(list: &Value) -> String {
@@ -314,19 +316,19 @@ struct Person {
 
 impl Shown {
     /// `prefix` keeps the anchors of this question's table apart from those of another one.
-    fn of((prefix, recorded): (char, RecordedQuestion)) -> Self {
+    fn of((prefix, recorded): (char, RecordedQuestion), language: Language) -> Self {
         let people = people(&recorded);
         let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
         let outcome = Outcome::of(&suspension);
         let context = question.as_ref().map(|question| Value::Object(question.context.clone())).unwrap_or_default();
         let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, schema, .. } = suspension;
         let form = schema.map(|schema| Value::Object(schema.members().clone()));
-        let form = form.as_ref().map(|form| (words::FORM_AS_A_SCHEMA.to_owned(), form));
+        let form = form.as_ref().map(|form| (language.form_as_a_schema().to_owned(), form));
         let grounds = question.as_ref().and_then(|question| question.grounds.as_deref());
-        let grounds = GroundsShown::of(grounds, None);
-        let said = grounds.said();
+        let grounds = GroundsShown::of(grounds, None, language);
+        let said = grounds.said(language);
         let said = said.iter().map(|(name, value)| (name.clone(), value));
-        let sent: Vec<(String, &Value)> = said.chain(entries(&context)).chain(form).collect();
+        let sent: Vec<(String, &Value)> = said.chain(entries(&context, language)).chain(form).collect();
         let has_fallback = fallback_policy != FallbackPolicy::Fail;
         Self {
             agent: line(&asked_by.name),
@@ -334,7 +336,7 @@ impl Shown {
             asked_at: suspended_at,
             expires_at,
             choices: choices.into_iter().map(choice).collect(),
-            context: (!sent.is_empty()).then(|| Table::new(sent, prefix, Length::Whole, &mut Folds::default())),
+            context: (!sent.is_empty()).then(|| Table::new(sent, prefix, Length::Whole, &mut Folds::new(language))),
             grounds,
             fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
             outcome,
@@ -374,10 +376,11 @@ fn people(recorded: &RecordedQuestion) -> Vec<Person> {
 
 impl RecordPage {
     pub(in crate::pages) fn new(page: Page, visitor: Visitor, record: Record, retention: Option<TimeDelta>) -> Self {
+        let language = page.language;
         let entry = |(number, event): (usize, &Value)| Entry {
             sequence: event["sequence"].as_u64().unwrap_or(number as u64 + 1),
             at: event["created_at"].as_str().and_then(time::parse),
-            happened: Happened::of(event),
+            happened: Happened::of(event, language),
         };
         let erased = record.events.iter().filter(|event| is_erased(event)).count();
         let last_at = record.events.last().and_then(|event| event["created_at"].as_str()).and_then(time::parse);
@@ -396,7 +399,7 @@ impl RecordPage {
             broken: record.verified.broken,
             sealing: record.verified.sealing,
             entries: record.events.iter().enumerate().map(entry).collect(),
-            questions: ('a'..).zip(record.questions).map(Shown::of).collect(),
+            questions: ('a'..).zip(record.questions).map(|recorded| Shown::of(recorded, language)).collect(),
             questions_left_out: record.questions_left_out,
         }
     }

@@ -1,6 +1,7 @@
 //! Questions and pages for the tests of this module.
 
 use chrono::{DateTime, TimeZone as _, Utc};
+use domain::base::words::Language;
 use domain::suspension::{Style, SuspensionChoice};
 use serde_json::json;
 
@@ -19,7 +20,12 @@ fn approve_and_deny() -> Choices {
 }
 
 pub(super) fn page() -> Page {
-    Page { host: "placet.example".to_owned(), answering_as: Some("priya@example.com".to_owned()), to_inbox: false }
+    Page {
+        host: "placet.example".to_owned(),
+        answering_as: Some("priya@example.com".to_owned()),
+        to_inbox: false,
+        language: Language::English,
+    }
 }
 
 /// The address of the script that shows times.

@@ -1,10 +1,8 @@
 //! Several questions on one page, and the result for each.
 
-use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::base::words;
+use domain::base::words::Language;
 use domain::suspension::AskedBefore;
-use domain::suspension::assignees::Assignees;
 use domain::suspension::demand::Risk;
 use serde_json::Value;
 use store::LinkView;
@@ -13,6 +11,7 @@ use super::super::answer::{asked, beside, ending, silence};
 use super::super::context::{Table, label};
 use super::super::fold::{Folds, Length};
 use super::super::inbox::INBOX;
+use super::super::language::in_languages;
 use super::super::reasons::Reasons;
 use super::super::together::{Problem, TOGETHER, TOGETHER_MAX, Unfit};
 use super::super::way::page_of;
@@ -45,8 +44,8 @@ pub(in crate::pages) struct Whole {
 
 impl Whole {
     /// `None` if a part of it would be folded on its own page, or if that page warns of its words: it must be read there.
-    pub(in crate::pages) fn of(link: &LinkView) -> Option<Self> {
-        let (mut folds, length) = (Folds::default(), Length::Whole);
+    pub(in crate::pages) fn of(link: &LinkView, language: Language) -> Option<Self> {
+        let (mut folds, length) = (Folds::new(language), Length::Whole);
         let asked = asked(link);
         let card = asked.card(length, &mut folds);
         let silence = silence(link);
@@ -56,14 +55,14 @@ impl Whole {
         };
         let context = Value::Object(link.question.context.clone());
         let sent = context.as_object().into_iter().flatten().map(|(key, value)| (label(key), value));
-        let beside = beside(link);
+        let beside = beside(link, language);
         let beside = beside.iter().map(|(name, value)| (name.clone(), value));
-        let grounds = GroundsShown::of(link.question.grounds.as_deref(), Some(link.now));
+        let grounds = GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), language);
         let explained = grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
         let table = Table::new(explained.chain(sent).chain(beside), 'r', length, &mut folds);
         let choices = Choices::new(link.suspension.choices.clone());
         let buttons = choices.buttons(length, &mut folds);
-        if !folds.0.is_empty() || fallback.is_some() || choices.warning().is_some() {
+        if !folds.0.is_empty() || fallback.is_some() || choices.warning(language).is_some() {
             return None;
         }
         Some(Self {
@@ -75,8 +74,8 @@ impl Whole {
             choices: buttons,
             expires_at: link.suspension.ends_at(),
             silence,
-            others_wait: words::others_wait(link.waiting),
-            assignees: link.question.assignees.as_ref().map(Assignees::in_words).unwrap_or_default(),
+            others_wait: language.others_wait(link.waiting),
+            assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(language)).unwrap_or_default(),
             risk: link.question.risk,
             grounds,
             now: link.now,
@@ -104,15 +103,15 @@ impl Apart {
         Self { question: None, unfit: None }
     }
 
-    pub(in crate::pages) fn of(link: &LinkView, unfit: Unfit) -> Self {
-        Self { question: Some((headline(link), page_of(link.suspension.id))), unfit: Some(unfit) }
+    pub(in crate::pages) fn of(link: &LinkView, unfit: Unfit, language: Language) -> Self {
+        Self { question: Some((headline(link, language), page_of(link.suspension.id))), unfit: Some(unfit) }
     }
 }
 
 /// The first line of a question.
-fn headline(link: &LinkView) -> String {
+fn headline(link: &LinkView, language: Language) -> String {
     match line(link.question.question.trim().lines().next().unwrap_or_default()) {
-        empty if empty.is_empty() => words::EMPTY.to_owned(),
+        empty if empty.is_empty() => language.empty().to_owned(),
         headline => headline,
     }
 }
@@ -132,8 +131,6 @@ pub(in crate::pages) struct Togetherness {
 }
 
 /// The page with the chosen questions.
-#[derive(Template)]
-#[template(path = "together.html")]
 pub(in crate::pages) struct TogetherPage {
     page: Page,
     visitor: Visitor,
@@ -141,11 +138,13 @@ pub(in crate::pages) struct TogetherPage {
     buttons: Vec<Button>,
 }
 
+in_languages!(TogetherPage, "together.html");
+
 impl TogetherPage {
     pub(in crate::pages) fn new((page, visitor): (Page, Visitor), shown: Togetherness) -> Self {
-        let buttons = shown.choices.buttons(Length::Whole, &mut Folds::default());
+        let buttons = shown.choices.buttons(Length::Whole, &mut Folds::new(page.language));
         // Choices that mislead once they stand apart from the others are not offered.
-        let buttons = if shown.choices.warning().is_some() { Vec::new() } else { buttons };
+        let buttons = if shown.choices.warning(page.language).is_some() { Vec::new() } else { buttons };
         Self { page, visitor, shown, buttons }
     }
 }
@@ -180,9 +179,9 @@ pub(in crate::pages) struct Line {
 }
 
 impl Line {
-    pub(in crate::pages) fn of(link: &LinkView, told: Option<TogetherTold>) -> Self {
+    pub(in crate::pages) fn of(link: &LinkView, told: Option<TogetherTold>, language: Language) -> Self {
         Self {
-            headline: headline(link),
+            headline: headline(link, language),
             agent: line(&link.agent),
             href: page_of(link.suspension.id),
             ending: (!link.is_open).then(|| ending(link)),
@@ -196,8 +195,6 @@ impl Line {
 }
 
 /// The page with the results.
-#[derive(Template)]
-#[template(path = "togetherdone.html")]
 pub(in crate::pages) struct TogetherDonePage {
     page: Page,
     visitor: Visitor,
@@ -205,6 +202,8 @@ pub(in crate::pages) struct TogetherDonePage {
     answered: usize,
     times_path: String,
 }
+
+in_languages!(TogetherDonePage, "togetherdone.html");
 
 impl TogetherDonePage {
     pub(in crate::pages) fn new((page, visitor): (Page, Visitor), lines: Vec<Line>, times_path: String) -> Self {

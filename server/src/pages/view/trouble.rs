@@ -1,37 +1,39 @@
 //! The pages that show no question.
 
-use askama::Template;
-use domain::base::words;
+use domain::base::words::Language;
 
 use super::super::context::FIELD_PREFIX;
+use super::super::language::in_languages;
 use super::{Page, STYLESHEET, line};
 
 /// The page of every token that leads to no question: mistyped, replaced, or ended long ago.
 ///
 /// It depends on nothing but the host, so its bytes never tell which of these reasons applies.
-#[derive(Debug, Clone, Template)]
-#[template(path = "unknown.html")]
+#[derive(Debug, Clone)]
 pub(in crate::pages) struct UnknownLink {
     /// The parts of every page; this page names no person.
     page: Page,
 }
 
+in_languages!(UnknownLink, "unknown.html");
+
 impl UnknownLink {
     /// The page of this host.
-    pub(in crate::pages) fn new(host: String) -> Self {
-        Self { page: Page { host, answering_as: None, to_inbox: false } }
+    pub(in crate::pages) fn new(page: Page) -> Self {
+        Self { page }
     }
 }
 
 /// A refusal or failure that is not about the typed text.
-#[derive(Debug, Clone, Template)]
-#[template(path = "trouble.html")]
+#[derive(Debug, Clone)]
 pub(in crate::pages) struct TroublePage {
     page: Page,
     trouble: Trouble,
     /// The form that was sent, to be sent again.
     again: Option<Again>,
 }
+
+in_languages!(TroublePage, "trouble.html");
 
 /// A form that was refused before it was compared with its question. This page does not know the question, so it repeats the
 /// typed text unchanged.
@@ -60,12 +62,12 @@ pub(in crate::pages) struct Typed {
 const LINE_CHARS_MAX: usize = 60;
 
 impl Typed {
-    fn label(&self) -> String {
+    fn label(&self, language: Language) -> String {
         match self.name.strip_prefix(FIELD_PREFIX) {
             // The name in a form with a schema is a JSON pointer.
             Some(name) => line(name.strip_prefix('/').unwrap_or(name)),
-            None if self.name == "comment" => words::COMMENT.to_owned(),
-            None => words::YOUR_ANSWER.to_owned(),
+            None if self.name == "comment" => language.comment().to_owned(),
+            None => language.your_answer().to_owned(),
         }
     }
 
@@ -99,33 +101,39 @@ pub(in crate::pages) enum Trouble {
 
 impl TroublePage {
     /// The page of this host.
-    pub(in crate::pages) fn new(host: String, trouble: Trouble, again: Option<Again>) -> Self {
-        Self { page: Page { host, answering_as: None, to_inbox: false }, trouble, again }
+    pub(in crate::pages) fn new(page: Page, trouble: Trouble, again: Option<Again>) -> Self {
+        Self { page, trouble, again }
     }
 
     fn title(&self) -> &'static str {
+        let language = self.page.language;
         match self.trouble {
-            Trouble::TooManyTries => words::TOO_MANY_TRIES,
-            Trouble::CannotSave => words::CANNOT_SAVE,
-            Trouble::CannotRead => words::CANNOT_SHOW,
-            Trouble::ForeignForm => words::NOT_FROM_OUR_PAGE,
-            Trouble::NoQuestion => words::NO_SUCH_QUESTION,
-            Trouble::AnotherName => words::OPENED_UNDER_ANOTHER_NAME,
-            Trouble::NoMethod => words::NOT_DONE_HERE,
-            Trouble::NoExport => words::COULD_NOT_BE_EXPORTED,
-            Trouble::Unreadable => words::COULD_NOT_BE_READ,
+            Trouble::TooManyTries => language.too_many_tries(),
+            Trouble::CannotSave => language.cannot_save(),
+            Trouble::CannotRead => language.cannot_show(),
+            Trouble::ForeignForm => language.not_from_our_page(),
+            Trouble::NoQuestion => language.no_such_question(),
+            Trouble::AnotherName => language.opened_under_another_name(),
+            Trouble::NoMethod => language.not_done_here(),
+            Trouble::NoExport => language.could_not_be_exported(),
+            Trouble::Unreadable => language.could_not_be_read(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples;
     use super::*;
+
+    fn page() -> Page {
+        Page { answering_as: None, ..samples::page() }
+    }
 
     // The page has the same bytes for every unknown token. Different bytes would tell a guesser which tokens once existed.
     #[test]
     fn the_page_of_an_unknown_link_is_always_the_same() {
-        let render = || UnknownLink::new("placet.example".to_owned()).render().unwrap();
+        let render = || UnknownLink::new(page()).render().unwrap();
         let html = render();
         assert_eq!(html, render());
         assert!(html.contains("<h1>This link leads to no question</h1>") && !html.contains("You answer as"));
@@ -146,7 +154,7 @@ mod tests {
             (Trouble::NoMethod, "Nothing was changed."),
             (Trouble::Unreadable, "Nothing was recorded."),
         ] {
-            let html = TroublePage::new("placet.example".to_owned(), trouble, None).render().unwrap();
+            let html = TroublePage::new(page(), trouble, None).render().unwrap();
             assert!(html.contains(sentence), "{sentence}");
         }
     }
@@ -161,7 +169,7 @@ mod tests {
             hidden: Vec::new(),
         };
         for trouble in [Trouble::CannotSave, Trouble::TooManyTries] {
-            let html = TroublePage::new("placet.example".to_owned(), trouble, Some(again.clone())).render().unwrap();
+            let html = TroublePage::new(page(), trouble, Some(again.clone())).render().unwrap();
             assert!(
                 html.contains("<form method=\"post\" action=\"/a/plc_token\"") && html.contains("name=\"nonce\" value=\"n0nce\"")
             );
