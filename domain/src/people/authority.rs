@@ -198,8 +198,10 @@ fn meets_demands(principal: &Principal, action: Action, object: Object<'_>) -> R
     if matches!(action, Action::Respond | Action::Decide) {
         return demands.are_met_by(principal);
     }
-    if matches!(action, Action::SaveDraft | Action::ReadDrafts) && !is_auditors {
-        // A passkey signs an answer, and a draft is none. The person has to be known all the same.
+    // A passkey signs an answer, and these are none. The person has to be known all the same: otherwise a stolen link could choose another
+    // answerer.
+    let prepares = matches!(action, Action::SaveDraft | Action::ReadDrafts) && !is_auditors;
+    if prepares || matches!(action, Action::Delegate | Action::Reassign) {
         let assurance = demands.assurance.map(|_| RequiredAssurance::Session);
         return Demands { assurance, ..demands }.are_met_by(principal);
     }

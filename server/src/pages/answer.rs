@@ -339,6 +339,10 @@ async fn answered(
     };
     match shared.store.execute(wanted).await {
         Ok(_) => {
+            if let Some(now) = way.still_answering(link, form, shared).await {
+                let shown = Shown { reading, ..Shown::of(form) };
+                return open_page(request, shared, pages, way, &now, shown);
+            }
             way.forget(link, shared).await;
             see_other(request.path())
         }
@@ -454,7 +458,7 @@ fn open_page(
     link: &LinkView,
     Shown { form, reading, error, kept, timeline, drafted }: Shown<'_>,
 ) -> HttpResponse {
-    let is_typed = error.is_some() || kept.is_some() || drafted.is_some();
+    let is_typed = error.is_some() || kept.is_some() || drafted.is_some() || form.hand.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let proposal = proposing::shown(link, form, is_typed, pages.language);
     let page = OpenQuestion {
@@ -638,6 +642,7 @@ fn outcome(pages: &Pages, way: &Way, link: &LinkView, tried: bool) -> Outcome {
         },
         asked: asked(link),
         ending: ending(link),
+        approved: proposing::approved(link, pages.language),
         times_path: TIMES.path(),
         tried,
         timeline: None,

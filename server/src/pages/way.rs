@@ -14,6 +14,7 @@ use store::link::LinkToken;
 use store::{LinkView, Typist};
 
 use super::form::Form;
+use super::hands::HandButton;
 use super::session::{LOGIN, Session};
 use super::view::{Kept, LoginNeeded, Timeline};
 use super::{Pages, drafting};
@@ -109,6 +110,19 @@ impl Way {
             Self::Link { .. } => false,
             Self::Session { session, .. } => !form.is_of(&session.principal.name),
         }
+    }
+
+    /// The question as it is now, if the person has claimed or released it and goes on with an answer that is typed already.
+    pub(super) async fn still_answering(&self, link: &LinkView, form: &Form, shared: &Shared) -> Option<LinkView> {
+        let stays = matches!(form.hand, Some(HandButton::Claim | HandButton::Release));
+        if !stays || drafting::typed(form, link).is_empty() {
+            return None;
+        }
+        let now = match self {
+            Self::Link { token, .. } => shared.store.link(token.clone()).await.ok().flatten(),
+            Self::Session { session, id } => shared.store.question(session.principal.clone(), *id).await.ok(),
+        };
+        now.filter(|now| now.is_open && now.may_answer)
     }
 
     /// Forgets what the person typed before the login. It was sent now.

@@ -32,8 +32,8 @@ pub(super) fn load_for<R: Rows>(rows: &mut R, loaded: &mut Loaded, hand: &Hand, 
     let Some(open) = loaded.intent.opened(hand.suspension_id) else { return Ok(()) };
     let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
     let keeps_owner = open.quorum.is_some() || question.separation.is_some();
-    let (hands, assignees) = (open.hands.clone(), question.assignees);
-    let mut answering = Answering { assignees, keeps_owner, hands, ..Answering::default() };
+    let (hands, assignees, assurance) = (open.hands.clone(), question.assignees, question.required_assurance);
+    let mut answering = Answering { assurance, assignees, keeps_owner, hands, ..Answering::default() };
     let named = hand.step.named().iter().cloned();
     let people = named.chain(open.hands.holders()).chain(address.clone()).collect();
     let groups = answering.assignees.as_ref().map(|assignees| assignees.groups.clone()).unwrap_or_default();

@@ -97,6 +97,49 @@ on_each_store! {
         mails(app).await;
     }
 
+    /// A stolen link must not choose who answers: below the floor of the question it hands nothing on and assigns nothing.
+    async fn below_the_floor_no_place_is_handed_on(app: &mut TestApp) {
+        directory(app).await;
+        list(app, DAN, "operator").await;
+        let [ada, ..] = keys(app).await;
+        let (_, asked) = app.agent().ask(json!({"assignees": {"people": [ADA]}, "required_assurance": "session"})).await;
+        let link = mails(app).await[0].1.clone();
+        let mut thief = app.person();
+        let nonce = thief.open(&link).await.nonce();
+        for (button, name) in [("delegate", "to"), ("reassign", "who")] {
+            let refused = thief.post(&link, &[("nonce", &nonce), ("hand", button), (name, DAN), ("comment", "typed before")]).await;
+            assert_eq!(refused.status, 403, "{}", refused.html);
+            assert!(refused.html.contains("typed before"), "nothing typed is lost: {}", refused.html);
+        }
+        assert_eq!(delegate(&ada, &asked, DAN).await.problem(), (403, "assurance_too_low"));
+        assert_eq!(reassign(&ada, &asked, json!({"people": [DAN]})).await.problem(), (403, "assurance_too_low"));
+        let record = app.agent().suspension(&asked).await;
+        assert_eq!((&record["assignees"]["people"], &record["handed_on"]), (&json!([ADA]), &Value::Null));
+        // With the login that the question demands, the place is handed on.
+        let mut author = logins::log_in(app, ADA).await;
+        let nonce = author.open(&link).await.nonce();
+        assert_eq!(author.post(&link, &[("nonce", &nonce), ("hand", "delegate"), ("to", DAN)]).await.status, 303);
+        assert_eq!(app.agent().suspension(&asked).await["handed_on"], json!([{"from": ADA, "to": DAN}]));
+        mails(app).await;
+    }
+
+    /// A claim by the page keeps what was typed, and so does a refused address.
+    async fn a_claim_keeps_what_was_typed(app: &mut TestApp) {
+        directory(app).await;
+        let (intent, id) = asked(app, json!(null), json!({"assignees": {"people": [ADA]}})).await;
+        let link = mails(app).await[0].1.clone();
+        let mut person = app.person();
+        let nonce = person.open(&link).await.nonce();
+        let claimed = person.post(&link, &[("nonce", &nonce), ("hand", "claim"), ("comment", "Half of it")]).await;
+        assert_eq!(claimed.status, 200, "{}", claimed.html);
+        assert!(claimed.html.contains("Half of it") && claimed.html.contains("value=\"release\""), "{}", claimed.html);
+        let wrong = person.post(&link, &[("nonce", &nonce), ("hand", "delegate"), ("to", "bne@example.com"), ("comment", "Half of it")]).await;
+        assert!(wrong.status == 422 && wrong.html.contains("Half of it") && wrong.html.contains("bne@example.com"), "{}", wrong.html);
+        assert_eq!(app.agent().suspension(&id).await["claimed_by"], json!(ADA));
+        assert_eq!(person.post(&link, &[("nonce", &nonce), ("value", "approve"), ("comment", "Half of it")]).await.status, 303);
+        assert_eq!(app.agent().status(intent).await, "active");
+    }
+
     /// The whole way: Ada hands her place to Dan by her link, Dan gets a mail, answers in her place, and both names are in the log.
     async fn a_place_is_handed_on_and_both_names_are_in_the_log(app: &mut TestApp) {
         directory(app).await;
