@@ -119,7 +119,8 @@ impl AskedBefore {
         let before = question.asked_before.as_ref();
         let times = before.map_or(0, |before| before.times).saturating_add(1);
         let own = question.window_seconds().map(|window| last.suspended_at + seconds(window));
-        Self { times, superseded, expires_at: before.map_or(own, |before| before.at_least(own)) }
+        let answered = before.is_some_and(|before| before.answered) || !last.counted.is_empty() || last.hands.was_answered;
+        Self { times, superseded, expires_at: before.map_or(own, |before| before.at_least(own)), answered }
     }
 }
 

@@ -112,6 +112,13 @@ fn makes_room(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<
         }
         return Ok(None);
     }
+    // Otherwise silence on the new question could undo what people have said on an earlier one, whether this one replaces it or follows its
+    // withdrawal.
+    let answered = suspend.question.asked_before.as_ref().is_some_and(|before| before.answered);
+    if answered && suspend.fallback_policy != FallbackPolicy::Fail {
+        let message = "must be fail: people have answered a question of this intent that ended without their answer, and a fallback could undo it";
+        return Err(Rejection::invalid("fallback_policy", "answered", message).into());
+    }
     let announced = intent.announcement.as_ref().is_some_and(|announced| announced.is_by(by));
     match (&intent.open, suspend.supersedes.as_deref()) {
         (Some(open), Some(named)) => supersede(intent, open, suspend, named, by, now),

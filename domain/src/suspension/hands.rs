@@ -25,6 +25,9 @@ pub struct Hands {
     /// Whether people have saved drafts of an answer. The drafts are stored apart, and most questions have none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_drafts: bool,
+    /// Whether answers of people counted when the question ended without an answer. The answers are forgotten then, and this is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_answered: bool,
 }
 
 /// A claim: others see that this person works on the question. They may answer all the same.

@@ -322,6 +322,9 @@ pub struct AskedBefore {
     /// The deadline with which the last of them was asked, without later extensions; absent if it had none.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
+    /// Whether answers of people counted on one of them when it ended. Then no fallback may stand for an answer to this question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 impl AskedBefore {

@@ -423,10 +423,11 @@ pub(super) fn in_force<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -
 /// The last question of the intent, as the next question will mention it; `None` if the last one was answered.
 fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<AskedBefore>> {
     let Some(newest) = loaded.row.newest_suspension else { return Ok(None) };
-    let last = rows.reads().suspension_at(newest)?;
+    let mut last = rows.reads().suspension_at(newest)?;
     if !AskedBefore::counts(&last.suspension) {
         return Ok(None);
     }
+    last.suspension.counted = assigning::counted(rows.reads(), &last)?;
     let question = rows.reads().question(&last)?;
     Ok(Some(AskedBefore::of(&last.suspension, &question)))
 }

@@ -17,7 +17,7 @@ use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
 use domain::suspension::delivery::{Delivery, Failover};
-use domain::suspension::{Ending, Question, Suspension};
+use domain::suspension::{Ending, Question, Resolution, Suspension};
 use domain::wire::is_signalled;
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ use super::{coordinators, drafts, edges, inbox, places, plans, retries, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
-use crate::rows::{AnswerRow, NewEvent, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::rows::{AnswerRow, NewEvent, ReadAnswers as _, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
 use crate::span::SpanEnd;
 use crate::story::{Story, What};
 use crate::surroundings::Env;
@@ -383,7 +383,9 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     if !rows.end_suspension(rid, ended, loaded.row.last_event)? {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
-    let hands = drafts::end(rows, loaded.suspension_row(id)?, resolution)?;
+    let mut hands = drafts::end(rows, loaded.suspension_row(id)?, resolution)?;
+    let ends_unanswered = ended.quorum.is_some() && resolution != Resolution::Responded;
+    hands.was_answered = ends_unanswered && !rows.reads().answers(rid)?.is_empty();
     if !hands.has_drafts {
         // The ending that is announced has no drafts: a caller that waits for a question with drafts reads them.
         rows.notice(Notice::Ended(Arc::new(ended.clone())));

@@ -104,6 +104,23 @@ on_each_store! {
         assert_eq!(refused.field_problem(), (422, "invalid", "fallback_policy", "answered"));
         assert_eq!(counted(app, &id).await.len(), 1);
         let replaced = app.agent().suspend(intent, anew("fail")).await.ok();
+        app.restart().await;
+        // A question in between forgets nothing, and neither does a withdrawal.
+        let mut again = json!({"supersedes": replaced["id"], "fallback_policy": "complete_with_fallback", "fallback_value": "approve", "timeout_seconds": 3600});
+        assert_eq!(app.agent().suspend(intent, again.clone()).await.field_problem(), (422, "invalid", "fallback_policy", "answered"));
+        let third = replaced["id"].as_str().unwrap().to_owned();
+        app.agent().post(&format!("api/v1/suspensions/{third}/cancel"), json!({})).await.ok();
+        again.as_object_mut().unwrap().remove("supersedes");
+        assert_eq!(app.agent().status(intent).await, "active");
+        assert_eq!(app.agent().suspend(intent, again.clone()).await.field_problem(), (422, "invalid", "fallback_policy", "answered"));
+        // An answer of a person ends the row of questions.
+        again["fallback_policy"] = json!("fail");
+        again.as_object_mut().unwrap().remove("fallback_value");
+        let last = app.agent().suspend(intent, again.clone()).await.ok();
+        app.operator().respond(intent, last["id"].as_str().unwrap(), "approve").await.ok();
+        again["fallback_policy"] = json!("complete_with_fallback");
+        again["fallback_value"] = json!("approve");
+        app.agent().suspend(intent, again).await.ok();
         let before = app.agent().suspension(&id).await;
         assert_eq!((&before["resolution"], &before["counted"]), (&json!("cancelled"), &Value::Null));
         assert!(replaced["counted"].is_null());

@@ -204,6 +204,9 @@ pub struct AskedBefore {
     /// The deadline with which the last of them was asked.
     #[serde(with = "crate::base::time::naive_option")]
     pub expires_at: Option<DateTime<Utc>>,
+    /// Whether answers of people counted on one of them when it ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 impl Suspended {
@@ -339,11 +342,13 @@ impl RetryPolicy {
 
 impl AskedBefore {
     fn of(before: &suspension::AskedBefore) -> Self {
-        Self { times: before.times, superseded: before.superseded, expires_at: before.expires_at }
+        let suspension::AskedBefore { times, superseded, expires_at, answered } = *before;
+        Self { times, superseded, expires_at, answered }
     }
 
     fn into_asked_before(self) -> suspension::AskedBefore {
-        suspension::AskedBefore { times: self.times, superseded: self.superseded, expires_at: self.expires_at }
+        let Self { times, superseded, expires_at, answered } = self;
+        suspension::AskedBefore { times, superseded, expires_at, answered }
     }
 }
 

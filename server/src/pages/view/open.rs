@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn a_question_that_is_asked_anew_says_how_often() {
         assert!(!open().render().unwrap().contains("has asked"));
-        let before = |times, expires_at| Some(AskedBefore { times, superseded: true, expires_at });
+        let before = |times, expires_at| Some(AskedBefore { times, superseded: true, expires_at, answered: false });
         let html = OpenQuestion { before: before(1, Some(at(9, 0))), ..open() }.render().unwrap();
         assert!(
             html.contains("<bdi>refund-agent</bdi> has asked 2 times: the question before this one ended without an answer."),
