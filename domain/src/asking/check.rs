@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::asking::choice::judge;
+use crate::asking::choice::{Misleading, judge, judge_options};
 use crate::asking::{assigning, several};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::text::is_blank;
 use crate::base::words::Language;
-use crate::form::Schema;
+use crate::form::{Schema, Shape};
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, RequiredAssurance};
@@ -67,7 +67,9 @@ impl Check {
                 );
                 return None;
             }
-            return several::schema(questions).map_err(|errors| self.errors.extend(errors)).ok().map(Box::new);
+            let made = several::schema(questions).map_err(|errors| self.errors.extend(errors)).ok()?;
+            self.warn_of_misleading_fields(&made);
+            return Some(Box::new(made));
         }
         let schema = schema?;
         if response_type != ResponseType::Form {
@@ -76,7 +78,9 @@ impl Check {
         }
         let accepted = Schema::accept(schema);
         let accepted = accepted.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("schema"))));
-        accepted.ok().map(Box::new)
+        let accepted = accepted.ok()?;
+        self.warn_of_misleading_fields(&accepted);
+        Some(Box::new(accepted))
     }
 
     /// Reads the action that a question with these choices proposes, and the fields of it that people may edit.
@@ -160,6 +164,16 @@ impl Check {
         let misleading = judge(choices).misleading;
         self.warnings
             .extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence(Language::English))));
+    }
+
+    /// Warns of options of a form's fields that could mislead people.
+    fn warn_of_misleading_fields(&mut self, schema: &Schema) {
+        for field in schema.shape().iter().flat_map(Shape::fields) {
+            let misleading = judge_options(field).misleading;
+            let told =
+                |found: Misleading| format!("schema{}: {} People are warned.", field.pointer, found.sentence(Language::English));
+            self.warnings.extend(misleading.into_iter().map(told));
+        }
     }
 
     pub(super) fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {

@@ -14,6 +14,7 @@ use unicode_security::MixedScript as _;
 use crate::base::confusable::skeleton;
 use crate::base::text::nfkc;
 use crate::base::words::Language;
+use crate::form::{Field, Kind, Opt};
 use crate::suspension::{Style, SuspensionChoice};
 
 /// The ways in which the choices of a question may mislead.
@@ -86,6 +87,22 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
         (Style::Primary | Style::Danger | Style::Default, _) => Style::Default,
     };
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
+}
+
+/// Judges the options of a field like the choices of a question. A field without options is honest.
+pub fn judge_options(field: &Field) -> Judgement {
+    let options = match &field.kind {
+        Kind::One(options) | Kind::Many { options, .. } => options.as_slice(),
+        Kind::Text { .. } | Kind::Number(_) | Kind::Integer(_) | Kind::Boolean => &[],
+    };
+    let choice = |option: &Opt| SuspensionChoice {
+        value: option.value.clone(),
+        label: option.title.clone().unwrap_or_else(|| option.value.clone()),
+        description: None,
+        style: Style::Default,
+        metadata: None,
+    };
+    judge(&options.iter().map(choice).collect::<Vec<_>>())
 }
 
 /// Whether a choice means a no, by the words of its value or by those that people read on it.

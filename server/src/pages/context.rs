@@ -239,6 +239,8 @@ pub(super) struct Field {
     pub opens: Option<Heading>,
     /// Whether a group ends with this field.
     pub closes: bool,
+    /// The warning about options that may mislead.
+    pub warning: Option<String>,
 }
 
 /// The control a field is shown as.
@@ -336,6 +338,7 @@ impl Fields {
             required: true,
             opens: None,
             closes: false,
+            warning: None,
         };
         Self { fields: vec![field], by_agent: false, about: None }
     }
@@ -495,6 +498,7 @@ fn defined_field(item: &Value) -> Option<Field> {
         },
         opens: None,
         closes: false,
+        warning: None,
     })
 }
 

@@ -3,6 +3,7 @@
 //! Everything here is text of the agent. It leaves this module as plain text with control and bidirectional characters made visible; the
 //! template escapes it.
 
+use domain::asking::choice::judge_options;
 use domain::base::text::{defanged, truncated, visible, visible_line};
 use domain::base::words::Language;
 use domain::form::{self, Bounds, Entry, Format, Group, Kind, Problem, Schema, Shape};
@@ -77,6 +78,7 @@ fn shown(field: &form::Field, language: Language) -> Field {
         required: field.required,
         opens: None,
         closes: false,
+        warning: judge_options(field).warning(language),
     }
 }
 

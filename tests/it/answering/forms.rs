@@ -95,6 +95,26 @@ on_each_store! {
         assert_eq!(app.operator().respond(intent, &id, value.clone()).await.ok()["value"], value);
     }
 
+    /// Options are judged like choices: a label that says one thing and sends another is warned of, to the agent and to the person.
+    async fn options_that_mislead_are_warned_of(app: &mut TestApp) {
+        let agent = app.agent();
+        let pay = json!([{"value": "approve", "label": "No"}, {"value": "deny", "label": "Yes"}]);
+        let twins = json!([{"value": "a", "label": "Keep"}, {"value": "b", "label": "Keep"}]);
+        let honest = json!([{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]);
+        let questions: Vec<Value> = [("pay", pay), ("twins", twins), ("honest", honest)]
+            .map(|(name, choices)| json!({"name": name, "question": "Pay?", "choices": choices}))
+            .into();
+        let intent = agent.active_intent().await;
+        let asked = agent.suspend(intent, json!({"question": "Which?", "choices": [], "questions": questions})).await.ok();
+        let warnings: Vec<&str> = asked["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!(warnings.iter().filter(|warning| warning.starts_with("schema/")).count(), 2, "{warnings:?}");
+        assert!(warnings.iter().any(|warning| warning.starts_with("schema/pay: ")), "{warnings:?}");
+        assert!(!warnings.iter().any(|warning| warning.contains("honest")), "{warnings:?}");
+        app.settle().await;
+        let page = app.person().open(&app.next_link().await).await;
+        assert_eq!(page.html.matches("The words of these answers may mislead").count(), 2, "{}", page.html);
+    }
+
     /// Questions that cannot be one form are refused when they are asked.
     async fn questions_that_are_no_form_are_refused(app: &mut TestApp) {
         let agent = app.agent();
