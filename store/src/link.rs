@@ -13,6 +13,7 @@ use domain::suspension::draft::Draft;
 use domain::suspension::{Question, Suspension};
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::zeroize::Zeroize;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -52,6 +53,8 @@ pub struct LinkView {
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.
     pub now: DateTime<Utc>,
+    /// The action as it was approved, if the question proposed one and was answered with an approval.
+    pub approved: Option<Map<String, Value>>,
     /// The drafts of answers, oldest first; empty if the recipient may not read them.
     pub drafts: Vec<Draft>,
     /// Whether the question is open. If its deadline passes while deadlines are held back, for example after a restore, it

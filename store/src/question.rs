@@ -145,6 +145,9 @@ fn view<R: ReadRows>(
     let may_answer = may_answer(rows, &row, &question, &recipient)?;
     let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
     let drafts = if is_open { shown_drafts(rows, principal, &row, &question, now)? } else { Vec::new() };
+    let is_decided = question.proposal.is_some() && suspension.ending.is_some();
+    let answer = if is_decided { rows.answer(&row)? } else { None };
+    let approved = answer.and_then(|(answer, _)| answer.proposal);
     let suspension = row.suspension;
     Ok(Some(LinkView {
         recipient,
@@ -160,6 +163,7 @@ fn view<R: ReadRows>(
         waiting,
         messages,
         now,
+        approved,
         drafts,
         is_open,
     }))

@@ -20,7 +20,7 @@ use super::fields;
 use super::form::Form;
 use super::proposed::BASE_PREFIX;
 use super::scripts::PROPOSAL as SCRIPT;
-use super::view::{ChangeRow, FieldError, FieldProblem, FormError, ProposalShown};
+use super::view::{ApprovedShown, ChangeRow, FieldError, FieldProblem, FormError, ProposalShown};
 
 /// The digest in a form whose script has shown the changes.
 const LIVE: &str = "live";
@@ -117,6 +117,15 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
         typed,
         script_path: SCRIPT.path(),
     })
+}
+
+/// The action as it was approved, and what its approver changed.
+pub(super) fn approved(link: &LinkView, language: Language) -> Option<ApprovedShown> {
+    let (proposal, action) = (link.question.proposal.as_ref()?, link.approved.as_ref()?);
+    let (original, typed) = (proposal.typed(&proposal.action), proposal.typed(action));
+    let mut changes: Vec<ChangeRow> = proposal.shape().fields().map(|field| row(field, &original, &typed, language)).collect();
+    changes.retain(|row| row.is_changed);
+    Some(ApprovedShown { action: Value::Object(action.clone()), changes })
 }
 
 /// The text of a field before and after the edit.

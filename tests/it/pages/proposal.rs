@@ -144,7 +144,10 @@ on_one_store! {
             browser.open(&link).await;
             assert_eq!(browser.evaluate("document.getElementById('changes').hidden").await, true);
             browser.evaluate("document.getElementById('f0').value = ''").await;
-            browser.type_into("#f0", "2400").await;
+            // Enter, which is the Go key of a phone, decides nothing.
+            browser.type_into("#f0", "2400\u{E007}").await;
+            assert_eq!(browser.evaluate("document.getElementById('f0').value").await, "2400");
+            assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
             if !javascript {
                 browser.press("button[name=look]").await;
                 assert!(browser.text().await.contains("Look at your changes"));
@@ -153,6 +156,8 @@ on_one_store! {
             assert_eq!(browser.evaluate(changes).await, json!(["2500 2400"]));
             browser.press("button[value=approve]").await;
             assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"], "{}", browser.text().await);
+            let approved = browser.find_all_text("#approved").await.concat();
+            assert!(approved.contains("2400") && approved.contains("2500"), "the page says what was approved: {approved}");
             let record = app.agent().suspension(&id).await;
             assert_eq!((&record["proposal"], &record["original_proposal"]), (&paying(2400), &payment()));
             let errors = browser.console_errors().await;

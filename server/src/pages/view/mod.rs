@@ -45,7 +45,7 @@ pub(super) use self::open::{
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
-pub(super) use self::proposal::{ChangeRow, ProposalShown};
+pub(super) use self::proposal::{ApprovedShown, ChangeRow, ProposalShown};
 pub(super) use self::record::RecordPage;
 pub(super) use self::timeline::Timeline;
 pub(super) use self::together::{Apart, Line, TogetherDonePage, TogetherPage, TogetherTold, Togetherness, Whole};
@@ -245,6 +245,7 @@ mod tests {
                     page: question.page.clone(),
                     asked,
                     ending,
+                    approved: None,
                     tried: true,
                     timeline: None,
                     told: question.plan.clone(),

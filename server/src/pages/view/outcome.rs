@@ -3,12 +3,12 @@
 use chrono::{DateTime, Utc};
 use domain::base::text::visible;
 
-use super::super::context::Table;
+use super::super::context::{Table, entries};
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::moment::{machine, minute, received, second};
 use super::timeline::{Timeline, What};
-use super::{Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
+use super::{ApprovedShown, Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
 
 /// A question that can no longer be answered.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub(in crate::pages) struct Outcome {
     pub asked: Asked,
     /// How it ended.
     pub ending: Ending,
+    /// The action that was approved; absent if the question proposed none, or was not approved.
+    pub approved: Option<ApprovedShown>,
     /// Whether the holder has just sent an answer that did not count.
     pub tried: bool,
     /// The history of the question so far; absent on the page of a link.
@@ -104,8 +106,10 @@ impl Outcome {
         // No answer can be given here, so nothing is folded.
         let (whole, none) = (Length::Whole, &mut Folds::new(self.page.language));
         let card = self.asked.card(whole, none);
-        OutcomePage { page: &self.page, outcome: self, card, table: self.answered().and_then(|given| given.table(whole, none)) }
-            .render()
+        let table = self.answered().and_then(|given| given.table(whole, none));
+        let action =
+            self.approved.as_ref().map(|approved| (Table::new(entries(&approved.action, none.1), 'p', whole, none), approved));
+        OutcomePage { page: &self.page, outcome: self, card, table, action }.render()
     }
 
     fn answered(&self) -> Option<&Given> {
@@ -128,6 +132,7 @@ struct OutcomePage<'a> {
     outcome: &'a Outcome,
     card: Card,
     table: Option<Table>,
+    action: Option<(Table, &'a ApprovedShown)>,
 }
 
 in_languages!(OutcomePage<'_>, "outcome.html");
@@ -161,6 +166,7 @@ mod tests {
             page: page(),
             asked: asked(),
             ending,
+            approved: None,
             tried: false,
             timeline: None,
             told: Vec::new(),

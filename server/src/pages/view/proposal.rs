@@ -33,6 +33,15 @@ pub(in crate::pages) struct ProposalShown {
     pub script_path: String,
 }
 
+/// An action that was approved.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct ApprovedShown {
+    /// The action as it was approved.
+    pub action: Value,
+    /// The fields that its approver changed.
+    pub changes: Vec<ChangeRow>,
+}
+
 /// A field before and after the edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pages) struct ChangeRow {
