@@ -152,6 +152,10 @@ impl Cli {
             if let Some(hint) = hint {
                 tell(hint);
             }
+            // A script that misspells `ask` must not read the end as one of `ask`, where 2 means that no person answered.
+            if error.kind() == ErrorKind::InvalidSubcommand {
+                return Err(ExitCode::from(FAILED));
+            }
             return Err(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED)));
         };
         // The first paragraph tells the error. It is put on one line, because scripts read logs line by line.
@@ -240,6 +244,9 @@ fn without_flag(error: &clap::Error) -> Option<String> {
     else {
         return None;
     };
+    if !flag.starts_with('-') {
+        return Some("put a text with spaces into quotes".to_owned());
+    }
     let flag = flag.split('=').next().unwrap_or_default();
     let name = flag.trim_start_matches('-').replace('-', "_");
     match name.as_str() {

@@ -395,7 +395,9 @@ impl Deliveries {
         };
         // If the agent named no recipients, `recipients` holds the operators. A recipient who is not an operator then comes from
         // an escalation ladder, which is usually the agent's own, or is the room to which a webhook posts.
-        let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
+        let named = delivery.question.assignees.is_some()
+            || delivery.question.recipients != self.operators
+            || !self.operators.contains(&delivery.recipient);
         Message {
             delivery_id: delivery.id,
             intent_id: suspension.intent_id,
