@@ -4,12 +4,14 @@
 //! markup inside them are in the server's templates. There they are macros, because a template engine escapes the values in them.
 
 mod en;
+mod en_alerts;
 mod en_forms;
 mod en_grounds;
 
 use std::fmt;
 
 pub use en::*;
+pub use en_alerts::*;
 pub use en_forms::*;
 pub use en_grounds::*;
 
