@@ -267,34 +267,19 @@ impl ModelIntent {
                 must!(!open.is_owed_time, "I16: undeliverable, and the time of an absence was not given back");
                 self.end(payload, "cancelled", Some("undeliverable"), at, Value::Null, Value::Null)
             }
-            "intent.suspension_cancelled" => {
-                let reason = text(&payload["resolution_reason"]);
-                let dated_later = self.is_dated_later;
-                let open = self.open(payload)?;
-                if reason == "quorum_unmet" {
-                    must!(open.is_expired(at) && !open.is_owed_time, "I3: ended for want of a quorum before its deadline");
-                } else {
-                    must!(dated_later || !open.is_expired(at), "I3: cancelled after its deadline");
-                }
-                self.end(payload, "cancelled", Some(&reason), at, Value::Null, payload["cancelled_by"].clone())
-            }
+            "intent.suspension_cancelled" => self.cancelled(payload, at),
             "intent.late_answer" | "intent.response_rejected" => {
                 let suspension = self.any(payload)?;
                 suspension.refusals += 1;
                 must!(suspension.refusals <= 20, "I33: more refusals recorded than the limit");
                 Ok(())
             }
-            "intent.answer_counted" | "intent.answer_taken_back" | "intent.claimed" | "intent.claim_released" => {
-                self.open(payload)?.version += 1;
-                Ok(())
-            }
-            "intent.delegated" | "intent.reassigned" => {
-                let open = self.open(payload)?;
-                open.version += 1;
-                open.asked_later
-                    .extend(payload["to"].as_str().map(str::to_owned).into_iter().chain(texts(&payload["notify_to"])));
-                Ok(())
-            }
+            "intent.answer_counted"
+            | "intent.answer_taken_back"
+            | "intent.claimed"
+            | "intent.claim_released"
+            | "intent.delegated"
+            | "intent.reassigned" => self.handed(payload),
             "delivery.sent" => self.delivered(payload, at, "sent", &rules.lines),
             "delivery.failed" => self.delivered(payload, at, "failed", &rules.lines),
             "delivery.bounced" => self.bounced(payload, at),
@@ -305,6 +290,25 @@ impl ModelIntent {
             "intent.dependency_completed" => self.depends(payload, false, 0),
             other => self.work.fold(other, payload, &self.status),
         }
+    }
+
+    fn cancelled(&mut self, payload: &Value, at: i64) -> Checked {
+        let (reason, dated_later) = (text(&payload["resolution_reason"]), self.is_dated_later);
+        let open = self.open(payload)?;
+        if reason == "quorum_unmet" {
+            must!(open.is_expired(at) && !open.is_owed_time, "I3: ended for want of a quorum before its deadline");
+        } else {
+            must!(dated_later || !open.is_expired(at), "I3: cancelled after its deadline");
+        }
+        self.end(payload, "cancelled", Some(&reason), at, Value::Null, payload["cancelled_by"].clone())
+    }
+
+    /// An answer counts, or counts no longer, or the question is in other hands; some people are told of that.
+    fn handed(&mut self, payload: &Value) -> Checked {
+        let open = self.open(payload)?;
+        open.version += 1;
+        open.asked_later.extend(payload["to"].as_str().map(str::to_owned).into_iter().chain(texts(&payload["notify_to"])));
+        Ok(())
     }
 
     /// The intent was put into a portfolio with this deadline.
