@@ -2,6 +2,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Datelike as _, Utc};
 use domain::base::address::LOCAL_PART_MAX;
+use domain::base::words;
 use domain::suspension::delivery::BOUNCE_TOKEN_CHARS_MAX;
 use lettre::{
     Address,
@@ -12,7 +13,9 @@ use lettre::{
     },
 };
 
-use crate::{CheckpointMail, DeliveryError, LoginMail, Message, Occasion, Rendered, SettingsError, login, render};
+use crate::{
+    AlertMail, CheckpointMail, DeliveryError, LoginMail, Message, Occasion, RenderError, Rendered, SettingsError, login, render,
+};
 
 /// The boundary cannot occur in a part: quoted-printable writes every `=` as `=3D` (RFC 2045 §6.7), and base64 has no underscore.
 const BOUNDARY: &str = "=_placet_parts";
@@ -52,6 +55,16 @@ pub(crate) fn compose_login(mail: &LoginMail, from: &Mailbox) -> Result<Composed
     let rendered = login::render(mail).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
     let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, &rendered.subject)?;
     finish(generated(begun), rendered)
+}
+
+/// Makes the mail that alerts an admin.
+pub(crate) fn compose_alert(mail: &AlertMail, from: &Mailbox) -> Result<Composed, DeliveryError> {
+    let text = mail.text().ok_or_else(|| DeliveryError::permanent(&RenderError::Link.to_string()))?;
+    let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, words::ALERT_SUBJECT)?;
+    let plain = generated(begun).singlepart(part(ContentType::TEXT_PLAIN, &text)?);
+    let mail = plain.map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+    let rendered = Rendered { subject: words::ALERT_SUBJECT.to_owned(), text, html: String::new() };
+    Ok(Composed { rendered, mail })
 }
 
 /// Makes the mail with a checkpoint of the log.

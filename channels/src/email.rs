@@ -14,8 +14,8 @@ use lettre::{
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{
-    Channel, CheckpointMail, CheckpointPost, DeliveryError, LoginMail, Message, Postbox, Receipt, SettingsError,
-    compose::{BounceAddress, compose, compose_checkpoint, compose_login, sender},
+    AlertMail, Channel, CheckpointMail, CheckpointPost, DeliveryError, LoginMail, Message, Postbox, Receipt, SettingsError,
+    compose::{BounceAddress, compose, compose_alert, compose_checkpoint, compose_login, sender},
     smtp_server::SmtpServer,
 };
 
@@ -94,6 +94,11 @@ impl Postbox for EmailChannel {
             Err(error) => Err(error),
         };
         told(sent, &mail.link)
+    }
+
+    async fn send_alert(&self, mail: &AlertMail) -> Result<Receipt, DeliveryError> {
+        let composed = compose_alert(mail, &self.from)?;
+        Ok(Receipt::new(&self.send(&composed.mail, self.from.email.clone()).await?))
     }
 }
 

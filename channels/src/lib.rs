@@ -5,6 +5,7 @@
 //! only says whether another try can help.
 #![warn(missing_docs)]
 
+mod alert;
 mod checkpoint;
 mod columns;
 mod compose;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use self::{
+    alert::AlertMail,
     checkpoint::{CheckpointMail, CheckpointPost},
     email::{DELIVERY_TIMEOUT, EmailChannel, EmailSettings},
     login::{LoginMail, Postbox},

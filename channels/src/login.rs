@@ -8,7 +8,7 @@ use domain::base::words;
 
 use crate::columns::wrapped;
 use crate::rendered::{HOST_CHARS_MAX, is_usable};
-use crate::{DeliveryError, Receipt, RenderError, Rendered};
+use crate::{AlertMail, DeliveryError, Receipt, RenderError, Rendered};
 
 /// A mail with a login link.
 #[derive(Clone)]
@@ -37,11 +37,15 @@ impl fmt::Debug for LoginMail {
     }
 }
 
-/// A way to send login links: by mail alone, because a login proves that a person reads the mails to an address.
+/// A way to send mails that are about no answer: login links, by mail alone, because a login proves that a person reads the mails to an
+/// address; and alerts to admins.
 #[async_trait]
 pub trait Postbox: Send + Sync {
     /// Hands the mail over, and returns once the other side has taken responsibility for it; see [`Channel`](crate::Channel).
     async fn send_login(&self, mail: &LoginMail) -> Result<Receipt, DeliveryError>;
+
+    /// Hands over a mail that alerts an admin, in the same way.
+    async fn send_alert(&self, mail: &AlertMail) -> Result<Receipt, DeliveryError>;
 }
 
 #[derive(Template)]

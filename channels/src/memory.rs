@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::{
-    Channel, DeliveryError, LoginMail, Message, Postbox, Receipt,
-    compose::{Composed, compose, compose_login, sender},
+    AlertMail, Channel, DeliveryError, LoginMail, Message, Postbox, Receipt,
+    compose::{Composed, compose, compose_alert, compose_login, sender},
 };
 
 /// How many mails the mailbox keeps; beyond that the oldest one is dropped.
@@ -141,6 +141,12 @@ impl Postbox for MemoryMailbox {
     async fn send_login(&self, mail: &LoginMail) -> Result<Receipt, DeliveryError> {
         let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
         self.put(&mail.message_id, &mail.recipient, mail.sent_at, compose_login(mail, &from)?);
+        Ok(Receipt::new("250 kept in memory"))
+    }
+
+    async fn send_alert(&self, mail: &AlertMail) -> Result<Receipt, DeliveryError> {
+        let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+        self.put(&mail.message_id, &mail.recipient, mail.sent_at, compose_alert(mail, &from)?);
         Ok(Receipt::new("250 kept in memory"))
     }
 }

@@ -281,7 +281,8 @@ impl App {
         // A person may try out a copy of a production database in development mode. Its subscriptions still name the endpoints of
         // production, which must not be told anything.
         let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
-        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), self.retention, forget_quiet).await?;
+        let mut upkeep =
+            upkeep::start(self.store(), self.shared.metrics.clone(), self.deliveries(), self.retention, forget_quiet).await?;
         let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());

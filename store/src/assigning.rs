@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::base::field::FieldError;
-use domain::base::name::is_same_in_any_case;
+use domain::base::name::{Owner, is_same_in_any_case};
 use domain::intent::command::Suspend;
 use domain::log::payload::AnswerCounted;
 use domain::people::answerer::Answerer;
@@ -78,6 +78,22 @@ fn is_behind(askers: &[&Asker], owned: &[String], address: &str) -> bool {
 pub(crate) fn owns<R: ReadRows>(rows: &mut R, askers: &[&Asker], address: &str) -> RowsResult<bool> {
     let owned = subjects_of(rows, askers)?;
     Ok(is_behind(askers, &owned, address))
+}
+
+/// The owners of keys behind which one person is.
+pub(crate) struct Owned(Vec<Owner>);
+
+/// Reads behind which owners of keys the person with this address is, which is in small letters.
+pub(crate) fn owned_by<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<Owned> {
+    let own = rows.keys()?.into_iter().filter(|key| key.subject.to_lowercase() == address);
+    Ok(Owned(own.map(|key| key.owner).collect()))
+}
+
+impl Owned {
+    /// Whether the person, whose address this is, is behind the keys of this owner; as [`is_behind`] says of an asker.
+    pub(crate) fn contains(&self, owner: &Owner, address: &str) -> bool {
+        owner.as_str().eq_ignore_ascii_case(address) || self.0.iter().any(|own| is_same_in_any_case(own.as_str(), owner.as_str()))
+    }
 }
 
 /// The answers that count towards the quorum of an open question.

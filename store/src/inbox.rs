@@ -16,11 +16,11 @@ use domain::log::payload::{EventBytes, Suspended, Unread};
 use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
-use domain::suspension::demand::{Risk, Separation};
+use domain::suspension::demand::Risk;
 use domain::suspension::place::Place;
-use domain::suspension::{Asker, Kind, Question, Suspension};
+use domain::suspension::{Kind, Question, Suspension};
 
-use crate::assigning::{answerer, owns};
+use crate::assigning::{Owned, answerer, owned_by};
 use crate::error::Wanted;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, ListedRow, RowsResult, SuspensionRow};
@@ -167,7 +167,7 @@ pub(crate) fn inbox<R: ReadRows>(
     };
     let address = answers_for(principal, None).unwrap_or_default();
     let person = answerer(rows, &address)?;
-    let mut looking = Looking { address, filter: &filter, now, is_behind: HashMap::new() };
+    let mut looking = Looking { address, filter: &filter, now, owned: None };
     let mut inbox = Inbox { now, ..Inbox::default() };
     let shown = looking.walk(rows, Walk::new(filter.list, person.as_ref(), filter.after), filter.list)?;
     for list in List::ALL {
@@ -232,8 +232,8 @@ struct Looking<'a> {
     address: String,
     filter: &'a InboxFilter,
     now: DateTime<Utc>,
-    /// Whether the person is behind the keys of an owner, for the owners that were met.
-    is_behind: HashMap<String, bool>,
+    /// The owners of keys behind which the person is, once they were read.
+    owned: Option<Owned>,
 }
 
 impl Looking<'_> {
@@ -309,50 +309,18 @@ impl Looking<'_> {
         }
         let intents: Vec<i64> = questions.iter().map(|row| row.intent).collect();
         let creators: HashMap<i64, Owner> = rows.owners_in(&intents)?.into_iter().collect();
-        let (mut own, mut unsure) = (HashSet::new(), HashSet::new());
-        for row in questions.iter() {
-            for owner in creators.get(&row.intent).into_iter().chain([&row.asked_by.owner]) {
-                if self.is_behind(rows, owner)? {
-                    if row.has_quorum {
-                        own.insert(row.event)
-                    } else {
-                        unsure.insert(row.event)
-                    };
-                }
-            }
-        }
-        // Few people are behind a key, so few events are read.
-        own.extend(keeping_the_owner_out(rows, &unsure.into_iter().collect::<Vec<_>>())?);
-        questions.retain(|row| !own.contains(&row.event));
+        let owned = match self.owned.take() {
+            Some(owned) => owned,
+            None => owned_by(rows, &self.address)?,
+        };
+        let is_own = |owner: &Owner| owned.contains(owner, &self.address);
+        questions.retain(|row| {
+            let keeps_out = row.has_quorum || row.keeps_owner;
+            !(keeps_out && creators.get(&row.intent).into_iter().chain([&row.asked_by.owner]).any(is_own))
+        });
+        self.owned = Some(owned);
         Ok(())
     }
-
-    fn is_behind<R: ReadRows>(&mut self, rows: &mut R, owner: &Owner) -> RowsResult<bool> {
-        if let Some(known) = self.is_behind.get(owner.as_str()) {
-            return Ok(*known);
-        }
-        let asker = Asker { name: String::new(), owner: owner.clone() };
-        let is_behind = owns(rows, &[&asker], &self.address)?;
-        self.is_behind.insert(owner.as_str().to_owned(), is_behind);
-        Ok(is_behind)
-    }
-}
-
-/// Which of these events ask a question that the owner of the asking key may not answer.
-fn keeping_the_owner_out<R: ReadRows>(rows: &mut R, events: &[i64]) -> RowsResult<Vec<i64>> {
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Asked {
-        separation: Option<Separation>,
-    }
-    if events.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut found = rows.events_at(events)?;
-    found.retain(|(_, sealed)| {
-        sealed.is_whole() && EventBytes(&sealed.bytes).read::<Asked>().is_ok_and(|asked| asked.separation.is_some())
-    });
-    Ok(found.into_iter().map(|(event, _)| event).collect())
 }
 
 /// Which of these events ask a question that has all of the words, and at least this risk.

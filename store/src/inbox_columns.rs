@@ -74,6 +74,7 @@ impl ListedColumns {
             has_quorum: self.has_quorum,
             is_counted: self.counted.is_some(),
             hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
+            keeps_owner: false,
         })
     }
 }
@@ -105,9 +106,16 @@ macro_rules! reads_of_inbox {
                 found = found.filter(inbox::due_at.ge(At(due_at)));
                 found = found.filter(inbox::due_at.gt(At(due_at)).or(inbox::suspension.gt(rid)));
             }
-            let found = found.order((inbox::due_at, inbox::suspension)).limit(i64::from(limit)).select((inbox::due_at, listed()));
-            let found = found.load::<(At, ListedColumns)>($connection)?;
-            found.into_iter().map(|(due_at, columns)| Ok((due_at.0, columns.into_row()?))).collect()
+            let found = found.order((inbox::due_at, inbox::suspension)).limit(i64::from(limit)).select((
+                inbox::due_at,
+                inbox::keeps_owner,
+                listed(),
+            ));
+            let found = found.load::<(At, bool, ListedColumns)>($connection)?;
+            let row = |(due_at, keeps_owner, columns): (At, bool, ListedColumns)| {
+                Ok((due_at.0, ListedRow { keeps_owner, ..columns.into_row()? }))
+            };
+            found.into_iter().map(row).collect()
         }
 
         fn listed_open(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {

@@ -5,6 +5,8 @@
 //! transaction bodies in `units` and the reads in `reads` use only these rows, so they are written once, too. Nothing in this
 //! crate knows HTTP, pages or metrics; the crate reports its work to an [`Observer`].
 
+mod alert_columns;
+mod alerts;
 pub mod allowance;
 mod assigning;
 pub mod audit;
@@ -76,6 +78,7 @@ mod tree_columns;
 mod units;
 pub mod work;
 
+pub use self::alerts::Alerts;
 pub use self::audits::Audits;
 pub use self::damage::{Damaged, LogName};
 pub use self::database::{Database, open};
@@ -97,8 +100,8 @@ pub use self::openid::OpenId;
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
 pub use self::passkeys::Passkeys;
 pub use self::person::{
-    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenIdState,
-    OpenSession, SESSION_IDLE, SESSION_LASTS, SessionToken,
+    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedAlert, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson,
+    OpenIdState, OpenSession, OwnAbsence, SESSION_IDLE, SESSION_LASTS, SessionToken,
 };
 pub use self::personal::Personal;
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
-use crate::person::{Entered, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, SessionToken};
+use crate::person::{Entered, LeasedLogins, LoginResult, LoginToken, Named, NewPerson, OpenSession, OwnAbsence, SessionToken};
 use crate::units;
 use crate::units::absence::Awaited;
 
@@ -29,7 +29,7 @@ pub trait Logins {
         absence: Wanted<Option<OutOfOffice>>,
     ) -> Unit<'_, PersonView>;
     /// For which time the person of a session is out of office.
-    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OutOfOffice>>;
+    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OwnAbsence>>;
     /// The questions that wait for people who are out of office.
     fn awaited(&self) -> Unit<'_, Vec<Awaited>>;
     /// Moves the place of a person who is out of office to the deputy; false if it stays.
@@ -81,7 +81,7 @@ impl<B: Backend> Logins for B {
         self.decide("set_absence", move |rows, env| units::absence::set(rows, env, &principal, &person, &absence))
     }
 
-    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OutOfOffice>> {
+    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OwnAbsence>> {
         let now = self.clock().now();
         self.authorized("own_absence", move |rows| units::absence::own(rows, &principal, now))
     }

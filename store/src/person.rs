@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::base::quotation::LINK_PREFIX;
 use domain::people::principal::{Principal, Role};
+use domain::wire::OutOfOffice;
 use secrecy::zeroize::Zeroize;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -96,6 +97,14 @@ pub enum Named {
     Address(String),
 }
 
+/// For which time a person is out of office, as that person sees it.
+#[derive(Clone, Debug)]
+pub struct OwnAbsence {
+    pub away: OutOfOffice,
+    /// Whether the deputy has become an auditor, and so answers no questions.
+    pub is_auditor: bool,
+}
+
 /// A login link to be sent, leased to one worker.
 #[derive(Clone, Debug)]
 pub struct LeasedLogin {
@@ -125,7 +134,23 @@ pub struct LeasedLogins {
     pub next_due: Option<DateTime<Utc>>,
 }
 
-/// The result of sending a login link.
+/// A mail that tells an admin of a question on which too few people are left to agree, leased to one worker.
+#[derive(Clone, Debug)]
+pub struct LeasedAlert {
+    /// The row of the question.
+    pub rid: i64,
+    /// The admin.
+    pub person: PersonId,
+    pub address: String,
+    pub lease: [u8; 16],
+    pub tries: u32,
+    pub question: SuspensionId,
+    /// The name of the agent that asked.
+    pub agent: String,
+    pub leased_at: DateTime<Utc>,
+}
+
+/// The result of sending a login link, or an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginResult {
     Sent,

@@ -504,7 +504,8 @@ impl<B: Backend> Store for B {
         async move {
             let look = self.read("sweep_timers", move |rows| units::sweep::look(rows, after, now)).await?;
             let mend = |rid| self.write("sweep_timers", move |rows, env| units::sweep::mend(rows, env, rid));
-            Ok(units::sweep::mend_each(look, mend).await)
+            let tell = |rid| self.write("queue_alerts", move |rows, env| units::alerts::queue(rows, env, rid));
+            Ok(units::sweep::mend_each(look, mend, tell).await)
         }
         .boxed()
     }

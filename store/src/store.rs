@@ -57,7 +57,8 @@ use crate::work::WorkView;
 /// gets a 200 can rely on the write. If the future is dropped, the write goes on, and the caller only does not learn of its
 /// result. Commands on one intent are serialized.
 pub trait Store:
-    crate::Audits
+    crate::Alerts
+    + crate::Audits
     + crate::Groups
     + crate::Inboxes
     + crate::Logins

@@ -22,6 +22,7 @@ use placet_server::edge::keys::hash;
 use serde_json::{Map, json};
 use store::{CreateIntent, Idempotency, Outcome, Request, Target};
 
+use crate::cast;
 use crate::dependents::Dependents;
 use crate::executor::{MILLISECOND, SECOND};
 use crate::grouping;
@@ -45,8 +46,9 @@ struct Agent {
 pub(crate) fn start(world: &Arc<World>, number: u64) {
     let world = world.clone();
     let name = format!("agent-{number}");
-    let principal = Principal { owner: Owner(format!("team-{}", number % 2)), ..requests::principal(&name, Role::Agent) };
+    let principal = Principal { owner: Owner(cast::owner(&world.plan, number)), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
+        cast::are_listed(&world).await;
         let Some(intent) = begin(&world, &principal).await else { return };
         grouping::join(&world, &principal, intent).await;
         let dependents = Dependents::begin(&world, &principal, intent).await;
@@ -351,7 +353,7 @@ fn draw_question(world: &World) -> SuspendRequest {
     };
     let falls_back = retry_policy.is_some() || timeout_seconds.is_some();
     let falls_back = falls_back && world.draw(|chance| chance.happens(50));
-    SuspendRequest {
+    let asked = SuspendRequest {
         question: "Refund order 12345?".to_owned(),
         response_type: Some(response_type),
         choices,
@@ -363,7 +365,8 @@ fn draw_question(world: &World) -> SuspendRequest {
         notify_to: world.draw(|chance| chance.happens(70)).then(|| people(world)),
         channel_hint: channel_hint(world),
         ..SuspendRequest::default()
-    }
+    };
+    cast::assigned(world, asked)
 }
 
 /// A preferred channel; some do not exist.

@@ -5,7 +5,9 @@
 mod agent;
 mod attacker;
 mod bounce;
+mod cast;
 mod chance;
+mod council;
 mod coverage;
 mod dependents;
 mod endpoint;
@@ -20,6 +22,7 @@ mod plan;
 mod process;
 mod restore;
 mod routes;
+mod secrets;
 mod shrink;
 mod subscriber;
 mod tasker;

@@ -97,6 +97,9 @@ pub(crate) struct ModelSuspension {
     pub(crate) finished: BTreeMap<String, &'static str>,
     /// The messages that a mail server or an endpoint took and that a person can answer, each with its channel and recipient.
     answerable: BTreeMap<String, Route>,
+    /// Whether it is assigned to people, and those who got a place in it later.
+    pub(crate) is_assigned: bool,
+    asked_later: Vec<String>,
     /// Whether the server was away while the question was open, and the question has not got that time back.
     pub(crate) is_owed_time: bool,
     /// Whether people were told, and their links are invalid since a restore.
@@ -137,7 +140,8 @@ impl ModelSuspension {
     /// Every way by which a person may get a message of this attempt.
     fn ways_at(&self, attempt: i64, lines: &Lines) -> Vec<Route> {
         let past = self.told.range(..=attempt).chain(self.stand_ins.range(..=attempt));
-        past.flat_map(|(_, routes)| routes.iter().cloned()).chain(self.routes_at(attempt, lines)).collect()
+        let later = lines.routes(self.hint_at(attempt), self.asked_later.iter());
+        past.flat_map(|(_, routes)| routes.iter().cloned()).chain(self.routes_at(attempt, lines)).chain(later).collect()
     }
 
     /// Whether a message of this attempt may go by this channel to this recipient.
@@ -152,6 +156,11 @@ impl ModelSuspension {
             let routes = self.routes_at(later, lines);
             routes.iter().any(|(channel, recipient)| lines.carries_links(channel) && !contains(tried, channel, recipient))
         })
+    }
+
+    /// Whether people can be told of it who were not asked at first.
+    pub(crate) fn changes_hands(&self) -> bool {
+        self.is_assigned || !self.asked_later.is_empty()
     }
 
     pub(crate) fn due_at(&self, attempt: i64) -> i64 {
@@ -258,18 +267,19 @@ impl ModelIntent {
                 must!(!open.is_owed_time, "I16: undeliverable, and the time of an absence was not given back");
                 self.end(payload, "cancelled", Some("undeliverable"), at, Value::Null, Value::Null)
             }
-            "intent.suspension_cancelled" => {
-                let reason = text(&payload["resolution_reason"]);
-                let dated_later = self.is_dated_later;
-                must!(dated_later || !self.open(payload)?.is_expired(at), "I3: cancelled after its deadline");
-                self.end(payload, "cancelled", Some(&reason), at, Value::Null, payload["cancelled_by"].clone())
-            }
+            "intent.suspension_cancelled" => self.cancelled(payload, at),
             "intent.late_answer" | "intent.response_rejected" => {
                 let suspension = self.any(payload)?;
                 suspension.refusals += 1;
                 must!(suspension.refusals <= 20, "I33: more refusals recorded than the limit");
                 Ok(())
             }
+            "intent.answer_counted"
+            | "intent.answer_taken_back"
+            | "intent.claimed"
+            | "intent.claim_released"
+            | "intent.delegated"
+            | "intent.reassigned" => self.handed(payload),
             "delivery.sent" => self.delivered(payload, at, "sent", &rules.lines),
             "delivery.failed" => self.delivered(payload, at, "failed", &rules.lines),
             "delivery.bounced" => self.bounced(payload, at),
@@ -280,6 +290,25 @@ impl ModelIntent {
             "intent.dependency_completed" => self.depends(payload, false, 0),
             other => self.work.fold(other, payload, &self.status),
         }
+    }
+
+    fn cancelled(&mut self, payload: &Value, at: i64) -> Checked {
+        let (reason, dated_later) = (text(&payload["resolution_reason"]), self.is_dated_later);
+        let open = self.open(payload)?;
+        if reason == "quorum_unmet" {
+            must!(open.is_expired(at) && !open.is_owed_time, "I3: ended for want of a quorum before its deadline");
+        } else {
+            must!(dated_later || !open.is_expired(at), "I3: cancelled after its deadline");
+        }
+        self.end(payload, "cancelled", Some(&reason), at, Value::Null, payload["cancelled_by"].clone())
+    }
+
+    /// An answer counts, or counts no longer, or the question is in other hands; some people are told of that.
+    fn handed(&mut self, payload: &Value) -> Checked {
+        let open = self.open(payload)?;
+        open.version += 1;
+        open.asked_later.extend(payload["to"].as_str().map(str::to_owned).into_iter().chain(texts(&payload["notify_to"])));
+        Ok(())
     }
 
     /// The intent was put into a portfolio with this deadline.
@@ -353,6 +382,7 @@ impl ModelIntent {
             fallback_policy: text(&payload["fallback_policy"]),
             fallback_value: payload["fallback_value"].clone(),
             requires_delivery: rules.requires_delivery,
+            is_assigned: !payload["assignees"].is_null(),
             asked_by: text(&payload["asked_by"]),
             attempt: 1,
             version: 1,
@@ -523,7 +553,7 @@ impl ModelIntent {
         open.version += 1;
         let goes_on = match (resolution, reason) {
             ("expired", _) => open.fallback_policy != "fail",
-            (_, reason) => !matches!(reason, Some("undeliverable" | "portfolio_deadline")),
+            (_, reason) => !matches!(reason, Some("undeliverable" | "portfolio_deadline" | "quorum_unmet")),
         };
         self.next_status = match reason {
             Some("superseded") => None,

@@ -165,7 +165,10 @@ async fn submit(world: &Arc<World>, request: Request, suspension: &Suspension, v
             if response.value != *value || response.responded_by != by || response.suspension_id != suspension.id {
                 world.fail(format!("I5: {by} said {value} and was told {} by {}", response.value, response.responded_by));
             }
-            accepted(world, id, value, by);
+            // If several people must agree, an answer may count without ending the question.
+            if response.resolution.is_some() {
+                accepted(world, id, value, by);
+            }
             true
         }
         Ok(_) => {
@@ -205,13 +208,15 @@ pub(crate) fn refused(world: &Arc<World>, rejection: &Rejection, id: &str) {
     drop(watch);
     let (is_true, counted) = match rejection.entry().code {
         "expired" => (
-            matches!(ended, Some(("expired", _) | ("cancelled", Some("undeliverable" | "portfolio_deadline")))),
+            matches!(ended, Some(("expired", _) | ("cancelled", Some("undeliverable" | "portfolio_deadline" | "quorum_unmet")))),
             "answer too late",
         ),
         "already_resolved" => {
             (matches!(ended, Some(("responded", _) | ("cancelled", Some("withdrawn" | "superseded")))), "answer came second")
         }
         "invalid_choice" | "invalid" => (true, "answer was no answer"),
+        // The reference for people judges who answers, and not why a person may not.
+        "not_assigned" | "self_response" | "gateway_counted" => (world.plan.has_people, "answer of a person who may not"),
         _ => (false, "answer refused for no reason"),
     };
     world.coverage.count(counted);

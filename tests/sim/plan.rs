@@ -73,6 +73,8 @@ pub(crate) struct Plan {
     pub(crate) operators: u64,
     pub(crate) attackers: u64,
     pub(crate) lines: Lines,
+    /// Whether questions are assigned to listed people.
+    pub(crate) has_people: bool,
     /// Whether the database is set back to a backup once.
     pub(crate) restores: bool,
     pub(crate) faults: Faults,
@@ -129,6 +131,7 @@ impl Plan {
                 2 | 3 => Lines::pager_first(),
                 _ => Lines::mail(),
             },
+            has_people: false,
             restores: chance.happens(20),
             faults: if chance.happens(10) { Faults::default() } else { faults },
             chaos_steps: 200 + chance.below(1_000),
@@ -160,6 +163,27 @@ impl Plan {
             poll: poll(scale_seconds),
             lines: Lines::pager_first(),
             faults: Faults { webhook, ..self.faults },
+            ..self
+        }
+    }
+
+    /// Makes about one world of ten a world with people, on two servers. This is drawn separately as well.
+    pub(crate) fn peopled(self, chance: &mut Chance) -> Self {
+        if self.lines.0.len() > 1 || !chance.happens(20) {
+            return self;
+        }
+        let scale_seconds = *chance.pick(&[60, 600, 3_600]);
+        Self {
+            processes: 2,
+            intents: 3 + chance.below(3),
+            operators: 0,
+            has_people: true,
+            // A reminder to all the people of an attempt is the answer to a restore, and the people of a question change here.
+            restores: false,
+            attackers: 0,
+            scale_seconds,
+            poll: scale_seconds * SECOND,
+            chaos_steps: 1_500 + chance.below(1_500),
             ..self
         }
     }

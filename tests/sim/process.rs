@@ -15,6 +15,7 @@ use store::hub::Notice;
 use store::sqlite::simulated::{Ended, Fate, Scheduler, SimulatedStore};
 use store::{Store, StoreError};
 
+use crate::cast;
 use crate::endpoint::{Calls, Endpoint};
 use crate::executor::{MILLISECOND, ProcessId, SECOND};
 use crate::log;
@@ -135,6 +136,9 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
             _ => {}
         }
     }
+    for what in &watch.council.news {
+        world.coverage.count(what);
+    }
     if watch.given_back > 0 {
         world.coverage.count("time given back after an absence");
     }
@@ -189,6 +193,10 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
         starting.tell(format!("{process} serves"));
         let (one, other) = (starting.clone(), starting.clone());
         starting.executor.spawn(Some(process), "deadlines", fire(one, process, store.clone(), deadlines));
+        if starting.plan.has_people {
+            let deputies = cast::stand_in(starting.clone(), store.clone());
+            starting.executor.spawn(Some(process), "deputies", deputies);
+        }
         starting.executor.spawn(Some(process), "checkpoints", log::keep(starting.clone(), store.clone()));
         starting.executor.spawn(Some(process), "deliveries", deliver(other, store, deliveries));
     });

@@ -34,6 +34,7 @@ enum Cut {
     NoAttackers,
     MailAlone,
     NoRestore,
+    NoPeople,
     NoFaults,
     NoStoreFaults,
     NoCrashes,
@@ -43,9 +44,10 @@ enum Cut {
     NoWebhookFaults,
 }
 
-const CUTS: [Cut; 14] = [
+const CUTS: [Cut; 15] = [
     Cut::NoFaults,
     Cut::NoRestore,
+    Cut::NoPeople,
     Cut::MailAlone,
     Cut::OneProcess,
     Cut::FewerIntents,
@@ -73,6 +75,7 @@ impl Change {
                 Cut::NoAttackers => plan.attackers = 0,
                 Cut::MailAlone => plan.lines = Lines::mail(),
                 Cut::NoRestore => plan.restores = false,
+                Cut::NoPeople => plan.has_people = false,
                 Cut::NoFaults => *faults = Faults::default(),
                 Cut::NoStoreFaults => {
                     *faults = Faults { refused: 0, broken: 0, unheard: 0, slow: 0, stall: 0, ..faults.clone() };

@@ -26,7 +26,7 @@ use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::shrink::Change;
 use crate::watch::Watch;
-use crate::{agent, attacker, operator, restore, subscriber};
+use crate::{agent, attacker, cast, operator, restore, subscriber};
 
 /// The lines of the trace that are kept.
 const TRACE_LINES: usize = 200;
@@ -131,11 +131,12 @@ impl Clock for WorldClock {
 impl World {
     fn new(seed: u64, variant: &Change, database: Arc<SimulatedDatabase>) -> Arc<Self> {
         let mut chance = Chance::new(seed, 0);
-        let plan = variant.of(Plan::draw(&mut chance).crowded(&mut Chance::new(seed, 3)));
+        let plan = variant.of(Plan::draw(&mut chance).crowded(&mut Chance::new(seed, 3)).peopled(&mut Chance::new(seed, 4)));
         let policy = AskingPolicy {
             fallback_requires_delivery: plan.requires_delivery,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
             channels: plan.lines.channels(),
+            floors: cast::floors(&plan),
             ..harness::app::asking_policy()
         };
         let watch = Watch::new(&plan);
@@ -352,6 +353,7 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
     for number in 0..world.plan.attackers {
         attacker::start(&world, number);
     }
+    cast::start(&world);
     subscriber::start(&world);
     if world.plan.restores {
         restore::start(&world);

@@ -683,4 +683,11 @@ fn a_deputy_whom_no_person_named_is_found() {
     away(&mut world, 5, ALICE, DAN, DEADLINE + 1_000);
     early(&mut world, 6, "person.back", json!({"person_id": id(0xf00), "address": ALICE}));
     found(&world, "change_not_allowed", "no deputy");
+    let mut world = stood_in(&[]);
+    for (person, deputy) in [(ALICE, DAN), (DAN, "cleo")] {
+        away(&mut world, 5, person, deputy, DEADLINE + 1_000);
+    }
+    found(&world, "change_not_allowed", "out of office as well");
+    found(&stood_in(&["cleo", "eve", "cleo"]), "change_not_allowed", "the same person twice");
+    found(&stood_in(&["a", "b", "c", "d", "e"]), "change_not_allowed", "more than the server asks");
 }

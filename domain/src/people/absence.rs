@@ -50,9 +50,10 @@ impl Absence {
         self.from <= now && now < self.until
     }
 
-    /// Whether both are in force at some time.
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.from < other.until && other.from < self.until
+    /// The time in which both are in force, with the deputy of the other one; `None` if there is none.
+    pub(crate) fn shared_with(&self, other: &Self) -> Option<Self> {
+        let shared = Self { from: self.from.max(other.from), until: self.until.min(other.until), deputy: other.deputy };
+        (shared.from < shared.until).then_some(shared)
     }
 }
 

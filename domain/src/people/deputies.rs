@@ -38,7 +38,7 @@ fn follow(
     person: PersonId,
     absence: &Absence,
     people: &[Person],
-    is_away: impl Fn(&Absence) -> bool,
+    mut is_away: impl FnMut(&Absence) -> bool,
 ) -> Result<Deputies, NoDeputy> {
     let (mut seen, mut via, mut next) = (vec![person], Vec::new(), absence.deputy);
     loop {
@@ -78,7 +78,16 @@ pub fn deputies(person: &Person, people: &[Person], now: DateTime<Utc>) -> Optio
 /// The person would be the own deputy, also by way of others who are out of office in the same time, or the deputy answers no questions.
 pub fn check_deputy(person: &Person, absence: &Absence, people: &[Person]) -> Result<(), Rejection> {
     let refused = |rule, message: String| Err(Rejection::invalid("deputy", rule, message));
-    match follow(person.id, absence, people, |other| other.overlaps(absence)) {
+    // A deputy of a deputy is asked only in the time in which all before are out of office.
+    let mut shared = *absence;
+    let is_away = |other: &Absence| match shared.shared_with(other) {
+        Some(narrower) => {
+            shared = narrower;
+            true
+        }
+        None => false,
+    };
+    match follow(person.id, absence, people, is_away) {
         Ok(_) => Ok(()),
         Err(NoDeputy::Gone) => refused("unknown", "must be a listed person, and so must each deputy of a deputy".to_owned()),
         Err(NoDeputy::Auditor) => refused("role", "must be no auditor: auditors answer no questions".to_owned()),
@@ -150,6 +159,11 @@ mod tests {
         assert_eq!(rule(&person(1, Some((1, 5, 1))), &circle), "self");
         assert_eq!(rule(&person(1, Some((1, 5, 9))), &circle), "unknown");
         assert_eq!(rule(&person(4, Some((5, 6, 3))), &circle[2..]), "unknown", "the deputy's deputy is not listed");
+        // 2 is back before 3 leaves, so 3 never sends a place of 1 back to 1.
+        let partly = [person(1, Some((1, 9, 2))), person(2, Some((1, 3, 3))), person(3, Some((4, 6, 1)))];
+        assert!((1..9).all(|hour| deputies(&partly[0], &partly, at(hour)).unwrap().is_ok()));
+        assert_eq!(rule(&partly[0], &partly), "fits", "at no time all of them are away");
+        assert_eq!(rule(&partly[2], &partly), "fits");
         let row: Vec<Person> = (1..=8).map(|number| person(number, (number < 8).then_some((1, 5, number + 1)))).collect();
         assert_eq!(rule(&row[0], &row), "chain");
         assert_eq!(deputies(&row[0], &row, at(2)), Some(Err(NoDeputy::TooLong)));

@@ -10,7 +10,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::base::field::FieldError;
 use domain::problem::Rejection;
 use domain::wire::OutOfOffice;
-use store::{Named, StoreError};
+use store::{Named, OwnAbsence, StoreError};
 
 use super::Pages;
 use super::language::in_languages;
@@ -28,7 +28,7 @@ struct AbsencePage {
     page: Page,
     visitor: Visitor,
     /// The absence as it is.
-    away: Option<OutOfOffice>,
+    away: Option<OwnAbsence>,
     typed: Form,
     /// What is wrong with the form, by its fields.
     problems: Vec<(String, String)>,
@@ -121,7 +121,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
 async fn page(session: &Session, shared: &Shared, pages: &Pages, typed: Option<Form>, errors: Vec<FieldError>) -> HttpResponse {
     let Ok(away) = shared.store.own_absence(session.principal.clone()).await else { return pages.cannot_read() };
     let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let typed = typed.unwrap_or_else(|| Form::of(away.as_ref(), shared.clock.now()));
+    let typed = typed.unwrap_or_else(|| Form::of(away.as_ref().map(|own| &own.away), shared.clock.now()));
     let problems = errors.into_iter().map(|error| (error.field, line(&error.message))).collect();
     let html = AbsencePage { page: pages.plain(), visitor: session.visitor(pages), away, typed, problems }.render();
     pages.page_under(&pages.inside_policy, status, html)

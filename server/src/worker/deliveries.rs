@@ -102,6 +102,14 @@ impl Deliveries {
         Self { logins: logins.map(Arc::new), ..self }
     }
 
+    /// Sends the mails to admins that are due; returns how many were taken.
+    pub async fn alert(&self) -> u64 {
+        match &self.logins {
+            Some(logins) => logins.alert().await,
+            None => 0,
+        }
+    }
+
     /// Whether the server sends login links.
     pub(crate) fn sends_logins(&self) -> bool {
         self.logins.is_some()

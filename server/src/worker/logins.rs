@@ -13,11 +13,11 @@ use url::Url;
 
 use crate::edge::address::host_with_port;
 
-/// Sends login links by mail.
+/// Sends login links, and alerts to admins, by mail.
 pub struct Logins {
-    postbox: Arc<dyn Postbox>,
-    store: Arc<dyn Store>,
-    public_url: Url,
+    pub(super) postbox: Arc<dyn Postbox>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) public_url: Url,
 }
 
 impl Logins {

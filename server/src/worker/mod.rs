@@ -2,6 +2,7 @@
 //! wake-up is only a hint.
 
 pub mod absences;
+mod alerts;
 mod circuit;
 pub mod deadlines;
 pub mod deliveries;

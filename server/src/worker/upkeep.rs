@@ -9,6 +9,7 @@ use store::{QUESTIONS_PER_LOOK, Store, StoreError};
 use tokio_cron_scheduler::{Job, JobScheduler};
 
 use super::absences::Absences;
+use super::deliveries::Deliveries;
 use crate::observe::metrics::Metrics;
 
 /// When old records are deleted: every hour, off the full hour.
@@ -30,6 +31,7 @@ const LINKS_SCHEDULE: &str = "30 * * * * *";
 pub(crate) async fn start(
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
+    deliveries: Arc<Deliveries>,
     retention: Option<TimeDelta>,
     forget_quiet_links: impl Fn() + Send + Sync + Clone + 'static,
 ) -> anyhow::Result<JobScheduler> {
@@ -72,10 +74,11 @@ pub(crate) async fn start(
     scheduler.add(absences).await?;
     let sweep = Arc::new(Sweep::new(store, metrics));
     let sweep = Job::new_async(SWEEP_SCHEDULE, move |_, _| {
-        let sweep = sweep.clone();
+        let (sweep, deliveries) = (sweep.clone(), deliveries.clone());
         Box::pin(async move {
-            // The sweep has logged its findings as errors.
+            // The sweep has logged its findings as errors, and queued the mails to admins.
             sweep.turn().await;
+            deliveries.alert().await;
         })
     })?;
     let links = Job::new(LINKS_SCHEDULE, move |_, _| forget_quiet_links())?;

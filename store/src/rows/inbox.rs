@@ -25,12 +25,15 @@ pub(crate) struct ListedRow {
     pub(crate) is_counted: bool,
     /// In whose hands it is.
     pub(crate) hands: Hands,
+    /// Whether it keeps the owner of the key that asked from answering. Only the reads of a place say it.
+    pub(crate) keeps_owner: bool,
 }
 
 /// Writes places and answers, in one transaction.
 pub(crate) trait WriteInbox {
-    /// Puts an open question at these places. A place at which it stands already is passed over.
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place]) -> RowsResult<()>;
+    /// Puts an open question at these places. A place at which it stands already is passed over. `keeps_owner` says whether the question
+    /// keeps the owner of the key that asked from answering.
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place], keeps_owner: bool) -> RowsResult<()>;
     /// Gives an open question another time in the order of its places.
     fn move_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
     /// Takes a question that has ended from all its places.

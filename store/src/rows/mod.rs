@@ -2,6 +2,7 @@
 //! Each kind of row has a file and two small traits.
 
 pub(crate) mod access;
+pub(crate) mod alerts;
 pub(crate) mod announcements;
 pub(crate) mod answers;
 pub(crate) mod assignments;
@@ -42,6 +43,7 @@ pub(crate) mod tree;
 pub(crate) mod unsent;
 
 pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
+pub(crate) use self::alerts::{AlertRow, ReadAlerts, WriteAlerts};
 pub(crate) use self::announcements::{ReadAnnouncements, WriteAnnouncements};
 pub(crate) use self::answers::{AnswerRow, ReadAnswers, WriteAnswers};
 pub(crate) use self::assignments::{ReadAssignments, WriteAssignments};
@@ -97,6 +99,7 @@ pub(crate) enum Table {
 /// One transaction on one database.
 pub(crate) trait Rows:
     WriteAccess
+    + WriteAlerts
     + WriteAnnouncements
     + WriteAnswers
     + WriteAssignments
@@ -148,6 +151,7 @@ pub(crate) trait Rows:
 /// All reads, inside a transaction that writes or outside.
 pub(crate) trait ReadRows:
     ReadAccess
+    + ReadAlerts
     + ReadAnnouncements
     + ReadAnswers
     + ReadAssignments
@@ -189,6 +193,7 @@ pub(crate) trait ReadRows:
 
 impl<R> ReadRows for R where
     R: ReadAccess
+        + ReadAlerts
         + ReadAnnouncements
         + ReadAnswers
         + ReadAssignments
@@ -232,9 +237,9 @@ impl<R> ReadRows for R where
 /// [`ReadRows`], which join all traits.
 pub(crate) mod prelude {
     pub(crate) use super::{
-        ReadAccess, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadDrafts, ReadEvents,
-        ReadGraph, ReadGroups, ReadHolds, ReadIdempotency, ReadIdentities, ReadIntents, ReadKeys, ReadLeases, ReadOutbox,
-        ReadPasskeys, ReadPeople, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries, ReadRows,
-        ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadAccess, ReadAlerts, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadDrafts,
+        ReadEvents, ReadGraph, ReadGroups, ReadHolds, ReadIdempotency, ReadIdentities, ReadIntents, ReadKeys, ReadLeases,
+        ReadOutbox, ReadPasskeys, ReadPeople, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries,
+        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
     };
 }

@@ -1,13 +1,14 @@
-//! The tables of the inbox: where open questions wait, and which questions a person has answered.
+//! The tables of the inbox: where open questions wait, which questions a person has answered, and of which questions admins are told.
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Text};
+    use diesel::sql_types::{BigInt, Bool, Text};
     use crate::sql::Moment;
 
     inbox (place, due_at, suspension) {
         place -> Text,
         due_at -> Moment,
         suspension -> BigInt,
+        keeps_owner -> Bool,
     }
 }
 
@@ -17,5 +18,18 @@ diesel::table! {
     answered (person, suspension) {
         person -> Text,
         suspension -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable};
+    use crate::sql::{Id, Moment};
+
+    alerts (suspension, person) {
+        suspension -> BigInt,
+        person -> Id,
+        due_at -> Nullable<Moment>,
+        tries -> Integer,
+        lease -> Nullable<Binary>,
     }
 }

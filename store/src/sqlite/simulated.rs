@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 61] = [
+const TABLES: [&str; 62] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -77,6 +77,7 @@ const TABLES: [&str; 61] = [
     "answered",
     "unsent_answers",
     "drafts",
+    "alerts",
     "passkeys",
     "identities",
     "openid_logins",

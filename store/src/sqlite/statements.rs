@@ -253,6 +253,7 @@ insert!(
         place: str,
         due_at: At,
         suspension: i64,
+        keeps_owner: bool,
     }
 );
 

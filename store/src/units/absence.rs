@@ -15,7 +15,7 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::deputies::{Deputies, NoDeputy, check_deputy, deputies};
 use domain::people::event::{PersonAway, PersonNamed, ServerEvent};
 use domain::people::person::Person;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::place::Place;
 use domain::wire::{OutOfOffice, PersonView};
@@ -25,7 +25,7 @@ use super::log::append;
 use super::people::find;
 use super::{hands, server_log};
 use crate::error::Wanted;
-use crate::person::Named;
+use crate::person::{Named, OwnAbsence};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
 use crate::surroundings::Env;
@@ -120,16 +120,15 @@ fn save<R: Rows>(
 }
 
 /// The absence of the person who has logged in; the address alone if there is none.
-pub(crate) fn own<R: ReadRows>(rows: &mut R, principal: &Principal, now: DateTime<Utc>) -> Decided<Option<OutOfOffice>> {
+pub(crate) fn own<R: ReadRows>(rows: &mut R, principal: &Principal, now: DateTime<Utc>) -> Decided<Option<OwnAbsence>> {
     let Some(address) = answers_for(principal, None).filter(|_| principal.session_id().is_some()) else {
         return Ok(Err(Rejection::NotFound));
     };
     let Some(person) = rows.person_called(&address)? else { return Ok(Err(Rejection::NotFound)) };
-    if person.absence.is_none() {
-        return Ok(Ok(None));
-    }
+    let Some(absence) = person.absence else { return Ok(Ok(None)) };
     let people = rows.people()?;
-    Ok(Ok(OutOfOffice::of(&person, &people, now)))
+    let is_auditor = people.iter().any(|person| person.id == absence.deputy && person.role == Role::Auditor);
+    Ok(Ok(OutOfOffice::of(&person, &people, now).map(|away| OwnAbsence { away, is_auditor })))
 }
 
 /// The questions that wait for people who are out of office, and have not moved yet.

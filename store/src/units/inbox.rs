@@ -24,7 +24,7 @@ pub(super) fn put<R: Rows>(
     question: &Question,
     told: &[String],
 ) -> RowsResult<()> {
-    rows.put_in_inbox(rid, suspension.expires_at.unwrap_or(NO_DEADLINE), &question.places(told))
+    rows.put_in_inbox(rid, suspension.expires_at.unwrap_or(NO_DEADLINE), &question.places(told), question.separation.is_some())
 }
 
 /// Puts an open question into the inboxes of further people who are told of it.
@@ -47,14 +47,14 @@ pub(super) fn hand<R: Rows>(
     question: &Question,
     change: &HandsEvent,
 ) -> RowsResult<()> {
-    let due_at = suspension.expires_at.unwrap_or(NO_DEADLINE);
+    let (due_at, keeps_owner) = (suspension.expires_at.unwrap_or(NO_DEADLINE), question.separation.is_some());
     match change {
         HandsEvent::Claimed(_) | HandsEvent::Released(_) => Ok(()),
         // The person who has handed the place on stays where the question stands by a group or a role: the lists leave that person out.
-        HandsEvent::Delegated(delegated) => rows.put_in_inbox(rid, due_at, &[Place::Person(delegated.to.clone())]),
+        HandsEvent::Delegated(delegated) => rows.put_in_inbox(rid, due_at, &[Place::Person(delegated.to.clone())], keeps_owner),
         HandsEvent::Reassigned(_) => {
             rows.take_from_inbox(rid)?;
-            rows.put_in_inbox(rid, due_at, &question.places(&[]))
+            rows.put_in_inbox(rid, due_at, &question.places(&[]), keeps_owner)
         }
     }
 }

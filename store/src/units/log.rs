@@ -397,6 +397,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     inbox::end(rows, rid, event)?;
     if ended.quorum.is_some() {
         rows.delete_answers(rid)?;
+        rows.delete_alerts(rid)?;
     }
     let known = rows.reads().deliveries(rid)?;
     settle_waiting(rows, known, now)?;

@@ -3,6 +3,7 @@
 
 pub(crate) mod absence;
 mod act;
+pub(crate) mod alerts;
 mod allowance;
 mod announcements;
 mod answering;

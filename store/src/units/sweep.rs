@@ -32,6 +32,8 @@ pub(crate) struct Look {
     left_out: u64,
     /// How many questions need more people to agree than could answer them.
     out_of_reach: u64,
+    /// The rows of those of them of which no admin was told.
+    untold: Vec<i64>,
     /// The row after which the next page begins; absent at the end.
     next: Option<i64>,
 }
@@ -40,12 +42,13 @@ pub(crate) struct Look {
 pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) -> RowsResult<Look> {
     let open = rows.open_in(after, i64::MAX, false, QUESTIONS_PER_LOOK)?;
     let next = open.last().copied().filter(|_| open.len() == QUESTIONS_PER_LOOK as usize);
-    let mut look = Look { found: Vec::new(), left_out: 0, out_of_reach: 0, next };
+    let mut look = Look { found: Vec::new(), left_out: 0, out_of_reach: 0, untold: Vec::new(), next };
     for rid in open {
         match missing(rows, rid, now).and_then(|missing| Ok((missing, warned_of_reach(rows, rid, now)?))) {
-            Ok((missing, is_out_of_reach)) => {
+            Ok((missing, reach)) => {
                 look.found.extend((!missing.is_empty()).then_some(rid));
-                look.out_of_reach += u64::from(is_out_of_reach);
+                look.out_of_reach += u64::from(reach != Reach::Enough);
+                look.untold.extend((reach == Reach::Untold).then_some(rid));
             }
             Err(error) => {
                 tracing::error!(
@@ -67,8 +70,8 @@ pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) ->
 }
 
 /// Mends each question that a look found. A question that cannot be mended does not keep others from being mended.
-pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64>) -> Swept {
-    let Look { found, left_out, out_of_reach, next } = look;
+pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64>, tell: impl Fn(i64) -> Unit<'a, u64>) -> Swept {
+    let Look { found, left_out, out_of_reach, untold, next } = look;
     let mut swept = Swept { mended: 0, left_out, out_of_reach, next };
     for rid in found {
         match mend(rid).await {
@@ -86,6 +89,11 @@ pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64
                     break;
                 }
             }
+        }
+    }
+    for rid in untold {
+        if let Err(error) = tell(rid).await {
+            tracing::warn!(suspension.rid = rid, error = %error, "failed to queue the mails to admins about a question");
         }
     }
     swept
@@ -117,21 +125,31 @@ pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult
     Ok(missing.len() as u64)
 }
 
+/// Whether enough people could answer a question.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Enough,
+    /// Too few could, and admins were told of it.
+    Told,
+    /// Too few could, and no admin was told of it.
+    Untold,
+}
+
 /// Whether an open question needs more people to agree than could answer it now; the server's log then says so.
-fn warned_of_reach<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<bool> {
+fn warned_of_reach<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Reach> {
     let row = rows.suspension_at(rid)?;
     if row.suspension.quorum.is_none() || row.suspension.is_expired(now) {
-        return Ok(false);
+        return Ok(Reach::Enough);
     }
     let question = rows.question(&row)?;
-    let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
-    if is_out_of_reach {
-        tracing::warn!(
-            suspension.id = %row.suspension.id.expose(),
-            "a question needs more people to agree than could answer it now; an admin can assign it to others"
-        );
+    if !is_out_of_reach(rows, &row, &question)? {
+        return Ok(Reach::Enough);
     }
-    Ok(is_out_of_reach)
+    tracing::warn!(
+        suspension.id = %row.suspension.id.expose(),
+        "a question needs more people to agree than could answer it now; an admin can assign it to others"
+    );
+    Ok(if rows.is_alerted(rid)? { Reach::Told } else { Reach::Untold })
 }
 
 /// The timers that a question should have and does not have.

@@ -21,7 +21,7 @@ fn now(app: &TestApp) -> DateTime<Utc> {
 }
 
 /// Says that the person at this path is out of office from now on, for a day.
-async fn leaves(app: &TestApp, path: &str, deputy: &str) -> Reply {
+pub(super) async fn leaves(app: &TestApp, path: &str, deputy: &str) -> Reply {
     away(app, path, deputy, (TimeDelta::zero(), TimeDelta::days(1))).await
 }
 

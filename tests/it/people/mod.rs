@@ -2,10 +2,12 @@
 
 mod absences;
 mod access;
+mod alerts;
 pub(crate) mod assignees;
 mod assignments;
 mod authority;
 mod checkpoints;
+mod deputies;
 mod directory;
 mod floors;
 mod gateways;

@@ -1,5 +1,7 @@
 //! Claims, releases, delegations and reassignments of an open question.
 
+use std::collections::BTreeSet;
+
 use domain::base::text::quoted;
 use domain::base::time::rfc3339;
 use domain::intent::command::Command;
@@ -7,6 +9,7 @@ use domain::intent::decide::decide;
 use domain::intent::event::Event;
 use domain::intent::hands::{Delegated, Hand, HandFacts, HandStep, HandsEvent};
 use domain::people::answerer::{Answerer, answers_for};
+use domain::people::deputies::DEPUTIES_MAX;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::Suspension;
@@ -93,10 +96,17 @@ impl Course<'_> {
         Ok(doubts)
     }
 
-    /// The server gives a place to a deputy only while its person, and each deputy in between, is out of office.
+    /// The server gives a place to a deputy only while its person, and each deputy in between, is out of office, and the deputy is not.
     fn was_away(&self, event: &Happened, delegated: &Delegated) -> Judged {
         let Delegated { from, to, via, .. } = delegated;
         let chain: Vec<&str> = [from].into_iter().chain(via).chain([to]).map(String::as_str).collect();
+        let fault = |text: String| Err(Fault::new(Code::ChangeNotAllowed, text));
+        if via.len() >= DEPUTIES_MAX {
+            return fault(format!("A place went by {} deputies, which are more than the server asks.", via.len() + 1));
+        }
+        if chain.iter().collect::<BTreeSet<_>>().len() < chain.len() {
+            return fault("A place went to a deputy by way of the same person twice.".to_owned());
+        }
         for hop in chain.windows(2) {
             let [away, deputy] = hop else { continue };
             match self.people.was_away(away, deputy, event) {
@@ -104,12 +114,18 @@ impl Course<'_> {
                 None => return Ok(Doubts::from([Doubt::People])),
                 Some(false) => {
                     let (away, deputy) = (quoted(away, SHOWN_MAX), quoted(deputy, SHOWN_MAX));
-                    let text = format!("The place of {away} was given to {deputy}, who was no deputy of {away} then.");
-                    return Err(Fault::new(Code::ChangeNotAllowed, text));
+                    return fault(format!("The place of {away} was given to {deputy}, who was no deputy of {away} then."));
                 }
             }
         }
-        Ok(Doubts::new())
+        match self.people.was_absent(to, event) {
+            Some(false) => Ok(Doubts::new()),
+            None => Ok(Doubts::from([Doubt::People])),
+            Some(true) => {
+                let deputy = quoted(to, SHOWN_MAX);
+                fault(format!("A place was given to {deputy}, who was out of office as well."))
+            }
+        }
     }
 
     fn judge_change(&self, event: &Happened, logged: &HandsEvent, open: &Suspension, by: &Principal, hand: Hand) -> Judged {

@@ -181,6 +181,22 @@ impl People {
         if found || !self.has_gaps { Some(found) } else { None }
     }
 
+    /// Whether this person was out of office at an event for certain: the times of two servers' clocks are taken to differ. `None` if the
+    /// export does not say it.
+    pub(super) fn was_absent(&self, address: &str, event: &Happened) -> Option<bool> {
+        let slack = TimeDelta::seconds(SLACK_SECONDS);
+        let must_hold = |away: &Away| {
+            let had_begun = self.changes.get(away.between.from).is_some_and(|change| change.is_before(event));
+            let later = |until: usize| self.changes.get(until).is_some_and(|change| change.is_after(event));
+            let in_time = away.from + slack <= event.at && event.at + slack < away.until;
+            had_begun && away.between.until.is_none_or(later) && in_time && event.is_exact
+        };
+        if self.has_gaps {
+            return None;
+        }
+        Some(self.away.get(address).is_some_and(|away| away.iter().any(must_hold)))
+    }
+
     fn dissolve(&mut self, group: &str, number: usize) {
         if let Some(newest) = self.groups.get_mut(group).and_then(|members| members.last_mut()) {
             newest.between.until = newest.between.until.or(Some(number));

@@ -8,6 +8,7 @@ mod de_forms;
 mod de_grammar;
 mod de_grounds;
 mod en;
+mod en_alerts;
 mod en_forms;
 mod en_grounds;
 mod language;
@@ -15,6 +16,7 @@ mod language;
 use std::fmt;
 
 pub use en::*;
+pub use en_alerts::*;
 pub use en_forms::*;
 pub use en_grounds::*;
 pub use language::Language;

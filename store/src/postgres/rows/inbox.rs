@@ -17,9 +17,10 @@ use crate::schema::{answered, counted_answers, inbox, intents, suspensions};
 use crate::sql::{At, Key, Owned};
 
 impl WriteInbox for Writing<'_> {
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place]) -> RowsResult<()> {
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place], keeps_owner: bool) -> RowsResult<()> {
         for place in places {
-            self.session.later(hot::InsertInbox { place: place.to_string(), due_at: At(due_at), suspension }, None)?;
+            self.session
+                .later(hot::InsertInbox { place: place.to_string(), due_at: At(due_at), suspension, keeps_owner }, None)?;
         }
         Ok(())
     }

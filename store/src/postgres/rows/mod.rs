@@ -1,6 +1,7 @@
 //! Rows in one PostgreSQL transaction.
 
 mod access;
+mod alerts;
 mod announcements;
 mod answers;
 mod assignments;

@@ -16,9 +16,11 @@ use crate::sql::{At, Owned};
 use crate::sqlite::statements as hot;
 
 impl WriteInbox for Writing<'_> {
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place]) -> RowsResult<()> {
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place], keeps_owner: bool) -> RowsResult<()> {
         for place in places {
-            hot::InsertInbox { place: &place.to_string(), due_at: &At(due_at), suspension: &suspension }.execute(self.conn)?;
+            let place = place.to_string();
+            hot::InsertInbox { place: &place, due_at: &At(due_at), suspension: &suspension, keeps_owner: &keeps_owner }
+                .execute(self.conn)?;
         }
         Ok(())
     }

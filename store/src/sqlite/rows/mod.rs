@@ -1,6 +1,7 @@
 //! Rows in one SQLite transaction.
 
 mod access;
+mod alerts;
 mod announcements;
 mod answers;
 mod assignments;

@@ -1,0 +1,16 @@
+//! The words of mails to admins about questions that too few people are left to answer, in English.
+
+/// The subject of the mail.
+pub const ALERT_SUBJECT: &str = "Too few people are left to answer a question";
+
+/// The first words of the mail.
+pub fn too_few_are_left(host: &str, agent: &str, question: &str) -> String {
+    format!(
+        "More people must agree on a question at {host} than can answer it now: some have left, or have another role, since it was asked. \
+         The question waits until its deadline. {agent} asked it, and its id is {question}."
+    )
+}
+
+/// The remedies.
+pub const ALERT_REMEDY: &str = "An admin can help: assign the question to other people, list people, or put them into the group. \
+                                This mail says nothing of the question itself; the page shows it after a login.";

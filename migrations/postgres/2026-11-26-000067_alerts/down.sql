@@ -1,0 +1,2 @@
+DROP TABLE alerts;
+ALTER TABLE inbox DROP COLUMN keeps_owner;

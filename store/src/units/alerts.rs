@@ -1,0 +1,105 @@
+//! The mails to admins about questions on which too few people are left to agree.
+//!
+//! Guarantee: each listed admin gets one mail about a question, also if the question comes within reach and out of it again. Mechanism: a row
+//! for each question and admin, which stays until the question ends; its mail is leased, handed over, and recorded. Failure: a crash after the
+//! mail was handed over sends it once more.
+
+use chrono::TimeDelta;
+use domain::base::ids::PersonId;
+use domain::people::person::Person;
+use domain::people::principal::Role;
+
+use super::loaded::load_of;
+use super::server_log;
+use crate::assigning::is_out_of_reach;
+use crate::person::{LeasedAlert, LoginResult};
+use crate::reads::hold;
+use crate::rows::prelude::*;
+use crate::rows::{AlertRow, RowsResult};
+use crate::surroundings::Env;
+
+/// How many mails one transaction leases at most.
+const ALERTS_PER_UNIT: u32 = 16;
+/// How long a worker may take to send one mail before another may try.
+const LEASE_LASTS: TimeDelta = TimeDelta::minutes(2);
+/// The pause after the first try that failed; each further one is twice as long.
+const PAUSE: TimeDelta = TimeDelta::minutes(1);
+/// How often a pause is doubled at most.
+const DOUBLED_MAX: u32 = 6;
+
+/// Queues the mails about a question that too few people can answer, unless admins were told of it before; returns how many.
+pub(crate) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
+    let row = rows.reads().suspension_at(rid)?;
+    // This locks the intent on PostgreSQL, so that no other server queues mails about the same question.
+    load_of(rows, &row)?;
+    let (row, now) = (rows.reads().suspension_at(rid)?, env.clock.now());
+    if row.suspension.ending.is_some() || row.suspension.is_expired(now) || rows.reads().is_alerted(rid)? {
+        return Ok(0);
+    }
+    let question = rows.reads().question(&row)?;
+    if !is_out_of_reach(rows.reads(), &row, &question)? {
+        return Ok(0);
+    }
+    let admins: Vec<Person> = rows.reads().people()?.into_iter().filter(|person| person.role == Role::Admin).collect();
+    for admin in &admins {
+        let alert = AlertRow { suspension: rid, person: admin.id, due_at: Some(now), tries: 0, lease: None };
+        rows.insert_alert(&alert)?;
+    }
+    Ok(admins.len() as u64)
+}
+
+/// Leases mails that are due. A mail about a question that has ended, or to a person who is no admin any more, is not sent.
+pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<LeasedAlert>> {
+    let now = env.clock.now();
+    let is_due = |alert: &AlertRow| alert.due_at.is_some_and(|due_at| due_at <= now);
+    if !rows.reads().queued_alerts(1)?.iter().any(is_due) || hold(rows.reads(), env.watch)?.is_some() {
+        return Ok(Vec::new());
+    }
+    // The log's row is locked, so that two servers do not lease one mail.
+    server_log::begin(rows, env)?;
+    let mut leased = Vec::new();
+    for mut alert in rows.reads().queued_alerts(ALERTS_PER_UNIT)? {
+        if !is_due(&alert) {
+            break;
+        }
+        let row = rows.reads().suspension_at(alert.suspension)?;
+        let admin = rows.reads().person(alert.person)?.filter(|person| person.role == Role::Admin);
+        let Some(admin) = admin.filter(|_| row.suspension.ending.is_none()) else {
+            (alert.due_at, alert.lease) = (None, None);
+            rows.update_alert(&alert)?;
+            continue;
+        };
+        let mut lease = [0; 16];
+        env.entropy.fill_shown(&mut lease);
+        (alert.due_at, alert.lease, alert.tries) = (Some(now + LEASE_LASTS), Some(lease.to_vec()), alert.tries + 1);
+        rows.update_alert(&alert)?;
+        leased.push(LeasedAlert {
+            rid: alert.suspension,
+            person: admin.id,
+            address: admin.address,
+            lease,
+            tries: alert.tries,
+            question: row.suspension.id,
+            agent: row.suspension.asked_by.name,
+            leased_at: now,
+        });
+    }
+    Ok(leased)
+}
+
+/// Records the result of sending a mail. Without a valid lease, changes nothing.
+pub(crate) fn complete<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (rid, person): (i64, PersonId),
+    lease: [u8; 16],
+    result: LoginResult,
+) -> RowsResult<()> {
+    server_log::begin(rows, env)?;
+    let found = rows.reads().alert(rid, person)?.filter(|alert| alert.lease.as_deref() == Some(&lease));
+    let Some(mut alert) = found else { return Ok(()) };
+    let pause = || PAUSE * 2_i32.pow(alert.tries.saturating_sub(1).min(DOUBLED_MAX));
+    alert.due_at = (result == LoginResult::Retry).then(|| env.clock.now() + pause());
+    alert.lease = None;
+    rows.update_alert(&alert)
+}

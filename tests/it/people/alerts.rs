@@ -1,0 +1,101 @@
+//! The mails to admins about questions on which too few people are left to agree.
+
+use std::sync::Arc;
+
+use domain::people::principal::Role;
+use futures_util::future::join;
+use harness::app::TestApp;
+use harness::{on_each_store, rows};
+use placet_server::observe::metrics::Metrics;
+use placet_server::worker::upkeep::Sweep;
+use serde_json::json;
+
+use super::assignees::{ADA, BOB, EVE, directory, list, mails, remove};
+use super::quorums::{asked, two};
+
+const BOSS: &str = "boss@example.com";
+
+/// One look over the open questions, as every ten minutes; returns how many mails to admins were taken.
+async fn look(app: &TestApp) -> u64 {
+    Sweep::new(app.store(), Arc::new(Metrics::new(chrono::DateTime::UNIX_EPOCH))).turn().await;
+    app.deliveries().alert().await
+}
+
+/// The recipients of the mails that have come in, with the texts.
+async fn received(app: &TestApp) -> Vec<(String, String)> {
+    let mut mails = Vec::new();
+    while app.smtp.has_unread() {
+        let mail = app.smtp.next_mail().await;
+        mails.push((mail.to[0].clone(), String::from_utf8_lossy(&mail.raw).replace("=\r\n", "").replace("\r\n", "\n")));
+    }
+    mails.sort();
+    mails
+}
+
+on_each_store! {
+    /// Each listed admin gets one mail about a question, with a link to it and without its content; never a second one.
+    async fn admins_are_told_once_when_too_few_are_left(app: &mut TestApp) {
+        let [_, bob, _] = directory(app).await;
+        list(app, BOSS, "admin").await;
+        let (_, id) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        mails(app).await;
+        assert_eq!(look(app).await, 0, "both could agree");
+        remove(app, &bob).await;
+        app.restart().await;
+        assert_eq!(look(app).await, 2);
+        let told = received(app).await;
+        assert_eq!(told.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [BOSS, EVE]);
+        for (_, mail) in &told {
+            assert!(mail.contains(&format!("{}questions/{id}\n", app.base)) && mail.contains("Subject: Too few people"), "{mail}");
+            assert!(!mail.contains("Refund") && !mail.contains("plc_") && !mail.contains(ADA), "{mail}");
+        }
+        assert_eq!(look(app).await, 0, "not twice");
+        let bob = list(app, BOB, "operator").await;
+        assert_eq!(look(app).await, 0, "both could agree again");
+        remove(app, &bob).await;
+        app.restart().await;
+        assert_eq!(look(app).await, 0, "not twice either");
+        assert_eq!(rows::number(app, "SELECT count(*) AS number FROM alerts").await, 2);
+        let record = app.agent().suspension(&id).await;
+        assert_eq!((&record["resolution"], &record["version"]), (&json!(null), &json!(1)), "the question is as it was");
+        app.agent().post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+        assert_eq!(rows::number(app, "SELECT count(*) AS number FROM alerts").await, 0, "the rows go with the question");
+        assert_eq!(received(app).await, []);
+    }
+
+    /// Without a listed admin no mail is queued, and an admin who is listed later is told. A mail server that is away is tried again.
+    async fn an_admin_who_is_listed_later_is_told(app: &mut TestApp) {
+        let [_, bob, eve] = directory(app).await;
+        asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        mails(app).await;
+        remove(app, &bob).await;
+        remove(app, &eve).await;
+        assert_eq!(look(app).await, 0, "no person is an admin");
+        list(app, BOSS, "admin").await;
+        let auditor = list(app, "audit@example.com", "auditor").await;
+        let (deliveries, sweep) = (app.deliveries(), Sweep::new(app.store(), Arc::new(Metrics::new(chrono::DateTime::UNIX_EPOCH))));
+        sweep.turn().await;
+        let (one, other) = join(deliveries.alert(), deliveries.alert()).await;
+        assert_eq!(one + other, 1, "of two turns at a time one sends it");
+        assert_eq!(received(app).await.into_iter().map(|(to, _)| to).collect::<Vec<_>>(), [BOSS]);
+        remove(app, &auditor).await;
+    }
+
+    /// A person who is no admin any more, and a question that has ended, lead to no mail.
+    async fn a_mail_that_waits_is_not_sent_in_vain(app: &mut TestApp) {
+        let [_, bob, eve] = directory(app).await;
+        let boss = list(app, BOSS, "admin").await;
+        let (_, id) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        let (_, ended) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        mails(app).await;
+        remove(app, &bob).await;
+        Sweep::new(app.store(), Arc::new(Metrics::new(chrono::DateTime::UNIX_EPOCH))).turn().await;
+        remove(app, &eve).await;
+        let admin = app.api(Role::Admin);
+        admin.send(admin.request("PATCH", &boss).json(&json!({"role": "operator"}))).await.ok();
+        app.agent().post(&format!("api/v1/suspensions/{ended}/cancel"), json!({})).await.ok();
+        assert_eq!(app.deliveries().alert().await, 0);
+        assert!(app.agent().suspension(&id).await["resolution"].is_null());
+        assert_eq!(received(app).await, []);
+    }
+}
