@@ -203,6 +203,10 @@ async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     let help = site.run(site.command(["ask", "--help"])).await;
     assert!(help.succeeded().contains("Exit codes:") && help.stdout.contains("130"), "{help:?}");
     assert_eq!(site.run(site.command(["keys", "nonsense"])).await.status.code(), Some(2), "other commands keep their code");
+    let misspelt = site.run(site.command(["aks", "Go?"])).await;
+    assert_eq!(misspelt.status.code(), Some(3), "a misspelt command is no question without an answer: {misspelt:?}");
+    let unquoted = site.run(site.command(["ask", "Deploy", "to", "production?"])).await;
+    assert!(unquoted.status.code() == Some(3) && unquoted.stderr.contains("into quotes"), "{unquoted:?}");
 }
 
 /// Refusals of the server: no person was asked, and the line tells what to do.

@@ -153,7 +153,8 @@ impl Cli {
                 tell(hint);
             }
             // A script that misspells `ask` must not read the end as one of `ask`, where 2 means that no person answered.
-            if error.kind() == ErrorKind::InvalidSubcommand {
+            let unknown = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+            if unknown.is_some() && unknown.as_deref() == arguments.get(1).and_then(|word| word.to_str()) {
                 return Err(ExitCode::from(FAILED));
             }
             return Err(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED)));
