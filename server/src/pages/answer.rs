@@ -129,6 +129,10 @@ pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Resul
         Ok(None) => return Err(unknown(pages)),
         Err(_) => return Err(pages.cannot_read()),
     };
+    // The page of a link that opens nothing must not tell of its reader, so the reader counts once the question is shown.
+    if is_shown(&link) {
+        pages.speak_to(&link.preferences);
+    }
     pages.gets.check_key(&token.hash()).map_err(|refused| pages.too_many(&refused))?;
     if is_shown(&link) { Ok((token, link)) } else { Err(unknown(pages)) }
 }
@@ -204,6 +208,7 @@ async fn decided(
         Ok(_) => return answers_nothing(&pages),
         Err(_) => return cannot_save(&request, &pages, sent.ok().as_ref(), RETRY_AFTER_SECONDS),
     };
+    pages.speak_to(&link.preferences);
     // An answer that was refused for want of memory for its body does not count among the tries of a link.
     if let Some(seconds) = sent.as_ref().err().and_then(|failure| failure.more.retry_after) {
         return cannot_save(&request, &pages, None, seconds);
@@ -313,7 +318,7 @@ async fn answered(
     };
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
-    let (typed, named) = typed(form, link, pages.language);
+    let (typed, named) = typed(form, link, pages.language());
     let value = match typed {
         _ if !fits && ended => return to_outcome(request),
         _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
@@ -339,12 +344,9 @@ async fn answered(
     };
     match shared.store.execute(wanted).await {
         Ok(_) => {
-            if let Some(now) = way.still_answering(link, form, shared).await {
-                let shown = Shown { reading, ..Shown::of(form) };
-                return open_page(request, shared, pages, way, &now, shown);
-            }
-            way.forget(link, shared).await;
-            see_other(request.path())
+            let shown = Shown { reading, ..Shown::of(form) };
+            let still_open = way.still_answering(link, form, shared).await;
+            still_open.map_or_else(|| see_other(request.path()), |now| open_page(request, shared, pages, way, &now, shown))
         }
         Err(StoreError::Rejected(Rejection::Invalid { errors })) if form.hand.is_some() => {
             again(FormError::not_handed(&errors), StatusCode::UNPROCESSABLE_ENTITY)
@@ -389,8 +391,8 @@ fn refusal(rejection: &Rejection, link: &LinkView, pages: &Pages) -> Option<(For
         return proposal.map(|proposal| (proposing::changed(proposal, link), StatusCode::PRECONDITION_FAILED));
     }
     if let Rejection::Invalid { errors } = rejection {
-        let text = || FormError::text(FieldProblem::TooLong, pages.language);
-        let error = proposal.map_or_else(text, |proposal| proposing::broken(proposal, errors.clone(), pages.language));
+        let text = || FormError::text(FieldProblem::TooLong, pages.language());
+        let error = proposal.map_or_else(text, |proposal| proposing::broken(proposal, errors.clone(), pages.language()));
         return Some((error, StatusCode::UNPROCESSABLE_ENTITY));
     }
     if let Rejection::PasskeyRefused { reason } = rejection {
@@ -460,25 +462,25 @@ fn open_page(
 ) -> HttpResponse {
     let is_typed = error.is_some() || kept.is_some() || drafted.is_some() || form.hand.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
-    let proposal = proposing::shown(link, form, is_typed, pages.language);
+    let proposal = proposing::shown(link, form, is_typed, pages.language());
     let page = OpenQuestion {
         page: Page {
             host: pages.host(),
             answering_as: Some(link.recipient.clone()),
             to_inbox: way.session().is_some(),
-            language: pages.language,
+            manner: pages.manner(),
         },
         asked: asked(link),
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
-        beside: beside(link, pages.language),
+        beside: beside(link, pages.language()),
         answers: answers(link, form, is_typed),
         now: link.now,
         expires_at: link.suspension.ends_at(),
         silence: silence(link),
         waiting: link.waiting,
         is_grouped: link.suspension.portfolio_deadline.is_some(),
-        plan: plan(link, &shared.asking.channels, pages.language),
+        plan: plan(link, &shared.asking.channels, pages.language()),
         form_action: request.path().to_owned(),
         times_path: TIMES.path(),
         script_path: ANSWER.path(),
@@ -489,7 +491,7 @@ fn open_page(
         reasons: Reasons::of(&pages.inbox.reasons, &form.reason, link).map(Box::new),
         error,
         reading,
-        assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(pages.language)).unwrap_or_default(),
+        assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(pages.language())).unwrap_or_default(),
         may_answer: link.may_answer,
         is_out_of_reach: link.is_out_of_reach,
         quorum: quorum(link),
@@ -503,7 +505,7 @@ fn open_page(
         risk: link.question.risk,
         needs_comment: link.question.comment_on_refusal.is_some(),
         proposal,
-        grounds: GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), pages.language),
+        grounds: GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), pages.manner()),
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
@@ -638,11 +640,11 @@ fn outcome(pages: &Pages, way: &Way, link: &LinkView, tried: bool) -> Outcome {
             host: pages.host(),
             answering_as: Some(link.recipient.clone()),
             to_inbox: way.session().is_some(),
-            language: pages.language,
+            manner: pages.manner(),
         },
         asked: asked(link),
         ending: ending(link),
-        approved: proposing::approved(link, pages.language),
+        approved: proposing::approved(link, pages.language()),
         times_path: TIMES.path(),
         tried,
         timeline: None,

@@ -112,10 +112,12 @@ impl Way {
         }
     }
 
-    /// The question as it is now, if the person has claimed or released it and goes on with an answer that is typed already.
+    /// The question as it is now, if the person has claimed or released it and goes on with an answer that is typed already. Otherwise
+    /// what was typed before is forgotten: it was sent now.
     pub(super) async fn still_answering(&self, link: &LinkView, form: &Form, shared: &Shared) -> Option<LinkView> {
         let stays = matches!(form.hand, Some(HandButton::Claim | HandButton::Release));
         if !stays || drafting::typed(form, link).is_empty() {
+            self.forget(link, shared).await;
             return None;
         }
         let now = match self {

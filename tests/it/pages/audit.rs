@@ -438,6 +438,7 @@ on_one_store! {
         browser.evaluate("document.querySelector('main button').focus()").await;
         browser.press_enter().await;
         assert!(browser.text().await.contains("Nothing waits for you"), "{}", browser.text().await);
+        browser.click(".account summary").await;
         browser.press("button[value=everywhere]").await;
         assert!(browser.text().await.contains("Send me a login link"));
     }
