@@ -10,6 +10,8 @@ mod checkpoint;
 mod columns;
 mod compose;
 mod email;
+#[cfg(test)]
+mod german;
 mod login;
 mod memory;
 mod message;

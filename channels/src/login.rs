@@ -4,7 +4,7 @@ use askama::Template;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::base::text::{truncated, visible_line};
-use domain::base::words;
+use domain::base::words::Language;
 
 use crate::columns::wrapped;
 use crate::rendered::{HOST_CHARS_MAX, is_usable};
@@ -17,6 +17,8 @@ pub struct LoginMail {
     pub message_id: String,
     /// The address of the person.
     pub recipient: String,
+    /// The language of the mail.
+    pub language: Language,
     /// The address of the login page; its holder can log in as the person, so it is never logged.
     pub link: String,
     /// When the mail is sent; its `Date`.
@@ -64,7 +66,7 @@ struct LoginHtml<'a> {
 
 impl LoginText<'_> {
     fn opening_lines(&self) -> Vec<String> {
-        wrapped(&words::a_login_was_asked_for(&self.host), "", "")
+        wrapped(&self.mail.language.a_login_was_asked_for(&self.host), "", "")
     }
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn render(mail: &LoginMail) -> Result<Rendered, RenderError> {
     let host = truncated(visible_line(&mail.public_host).trim(), HOST_CHARS_MAX);
     let text = LoginText { mail, host: host.clone() }.render()?;
     let html = LoginHtml { mail, host }.render()?;
-    Ok(Rendered { subject: words::LOGIN_SUBJECT.to_owned(), text, html })
+    Ok(Rendered { subject: mail.language.login_subject().to_owned(), text, html })
 }
 
 #[cfg(test)]
@@ -89,6 +91,7 @@ mod tests {
         LoginMail {
             message_id: "1@placet.example".to_owned(),
             recipient: "ada@example.com".to_owned(),
+            language: Language::English,
             link: "https://placet.example/login/plc_AAAA".to_owned(),
             sent_at: Utc.with_ymd_and_hms(2026, 11, 24, 8, 0, 0).unwrap(),
             minutes: 15,
@@ -105,6 +108,17 @@ mod tests {
         }
         assert!(rendered.text.lines().all(|line| line.len() <= 78), "{}", rendered.text);
         assert!(!format!("{:?}{rendered:?}", mail()).contains("plc_"));
+    }
+
+    #[test]
+    fn a_person_who_reads_german_gets_the_login_in_german() {
+        let rendered = render(&LoginMail { language: Language::German, ..mail() }).unwrap();
+        assert_eq!(rendered.subject, Language::German.login_subject());
+        assert!(rendered.html.contains("<html lang=\"de\">"));
+        for part in [&rendered.text, &rendered.html] {
+            assert!(part.contains("15 Minuten") && !part.contains("minutes"), "{part}");
+        }
+        assert!(rendered.text.lines().all(|line| line.chars().count() <= 78), "{}", rendered.text);
     }
 
     #[test]

@@ -3,6 +3,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use domain::base::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::base::words::Language;
 use domain::suspension::SuspensionChoice;
 
 /// One message to one recipient about one question, with all values that a channel needs to send it.
@@ -31,6 +32,8 @@ pub struct Message {
     pub in_reply_to: Option<String>,
     /// The address of the one recipient.
     pub recipient: String,
+    /// The language of a mail; a message to a room is English.
+    pub language: Language,
     /// The asker: the name under which the agent authenticated.
     pub agent: String,
     /// The title of the agent's work, in its words.
@@ -145,6 +148,7 @@ pub(crate) mod sample {
             bounce_token: "1f.00112233445566778899aabb".to_owned(),
             in_reply_to: None,
             recipient: "priya.raman@northpine.example".to_owned(),
+            language: Language::English,
             agent: "refund-agent".to_owned(),
             intent_title: "Support automation".to_owned(),
             question: "Refund €412.00 to Marta Kowalska for order 10-88421?".to_owned(),
@@ -195,6 +199,7 @@ pub(crate) mod sample {
         Message {
             message_id: "0193600b-2f1c-7000-8000-000000000003@placet.northpine.example".to_owned(),
             recipient: "finance@northpine.example".to_owned(),
+            language: Language::English,
             occasion: Occasion::Escalation { asked_before: vec!["Priya Raman (delivered, opened 07:20, no answer)".to_owned()] },
             sent_at: today(8, 45),
             plan: first.plan[2..].to_vec(),

@@ -4,7 +4,7 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::asking::choice::judge;
 use domain::base::text::{deadline, defanged, moment, repeats, time_left, truncated, visible, visible_line};
-use domain::base::words::{self, Language};
+use domain::base::words::Language;
 
 use crate::columns::{TEXT_COLUMNS, columns, truncated_to_columns, wrapped};
 use crate::{Answers, Message, Occasion};
@@ -91,6 +91,7 @@ struct QuestionHtml<'a> {
 
 /// The values of the templates. Their texts have bounded lengths, and hidden characters in them have been made visible.
 struct Mail {
+    language: Language,
     subject: String,
     host: String,
     opening: Opening,
@@ -135,9 +136,10 @@ struct PlanRow {
 impl Mail {
     fn of(message: &Message) -> Self {
         let (question, question_is_cut) = question(&message.question);
-        let (choices, choices_left_out) = choices(&message.answers);
+        let (choices, choices_left_out) = choices(&message.answers, message.language);
         let title = if repeats(&message.intent_title, &message.question) { "" } else { &message.intent_title };
         Self {
+            language: message.language,
             subject: subject(message),
             host: truncated(&ours(&message.public_host), HOST_CHARS_MAX),
             opening: opening(message),
@@ -146,14 +148,14 @@ impl Mail {
             question,
             question_is_cut,
             deadline: message.expires_at.map(|at| Deadline {
-                at: in_zone(deadline(at, message.sent_at, Language::English), at, message),
-                left: time_left(at - message.sent_at, Language::English),
+                at: in_zone(deadline(at, message.sent_at, message.language), at, message),
+                left: time_left(at - message.sent_at, message.language),
             }),
-            others_wait: words::others_wait(message.waiting),
+            others_wait: message.language.others_wait(message.waiting),
             link: message.link.clone(),
             choices,
             choices_left_out,
-            misleading: misleading(&message.answers),
+            misleading: misleading(&message.answers, message.language),
             demands: message.demands.join(" "),
             plan: plan(message),
             recipient: ours(&message.recipient),
@@ -169,10 +171,10 @@ impl Mail {
             Opening::None => return Vec::new(),
             Opening::Reminder { badge, .. } => {
                 let left = self.deadline.as_ref().map(|deadline| deadline.left.as_str());
-                words::reminder_in_text(badge, left)
+                self.language.reminder_in_text(badge, left)
             }
             Opening::Escalation { since, asked_before } => {
-                format!("{} {asked_before}", words::nobody_has_answered_since(since))
+                format!("{} {asked_before}", self.language.nobody_has_answered_since(since))
             }
         };
         wrapped(sentence.trim_end(), "", "")
@@ -180,8 +182,8 @@ impl Mail {
 
     /// The line that names the asker, within the width of the part; the name has precedence over the title.
     fn asker_line(&self) -> String {
-        let agent = truncated_to_columns(&self.agent, TEXT_COLUMNS.saturating_sub(columns(&words::asks("").to_string())));
-        let asks = words::asks(&agent).to_string();
+        let agent = truncated_to_columns(&self.agent, TEXT_COLUMNS.saturating_sub(columns(&self.language.asks("").to_string())));
+        let asks = self.language.asks(&agent).to_string();
         let title = truncated_to_columns(&self.title, TEXT_COLUMNS.saturating_sub(columns(&asks) + " ()".len()));
         if title.is_empty() { asks } else { format!("{asks} ({title})") }
     }
@@ -192,7 +194,7 @@ impl Mail {
 
     /// The value of a choice is indented deeper than any line of its label can be.
     fn choice_lines(&self) -> Vec<String> {
-        let sends = |value: &String| wrapped(&format!("{} {value}", words::SENDS), "      ", "        ");
+        let sends = |value: &String| wrapped(&format!("{} {value}", self.language.sends()), "      ", "        ");
         let lines =
             |choice: &Offered| [wrapped(&choice.label, "  - ", "    "), choice.value.iter().flat_map(sends).collect()].concat();
         self.choices.iter().flat_map(lines).collect()
@@ -213,7 +215,7 @@ impl Mail {
     }
 
     fn sent_to_lines(&self) -> Vec<String> {
-        wrapped(&words::sent_to(&self.recipient, &self.why_you), "", "")
+        wrapped(&self.language.sent_to(&self.recipient, &self.why_you), "", "")
     }
 }
 
@@ -235,10 +237,11 @@ fn ours(text: &str) -> String {
 }
 
 fn subject(message: &Message) -> String {
+    let language = message.language;
     let (prefix, reply) = match message.occasion {
-        Occasion::Question => (words::SUBJECT_PREFIX, ""),
-        Occasion::Reminder { .. } | Occasion::RemindedOnRequest => (words::SUBJECT_PREFIX, "Re: "),
-        Occasion::Escalation { .. } => (words::SUBJECT_PREFIX_ESCALATED, ""),
+        Occasion::Question => (language.subject_prefix(), ""),
+        Occasion::Reminder { .. } | Occasion::RemindedOnRequest => (language.subject_prefix(), "Re: "),
+        Occasion::Escalation { .. } => (language.subject_prefix_escalated(), ""),
     };
     // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
     let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.chars().count();
@@ -248,24 +251,25 @@ fn subject(message: &Message) -> String {
 }
 
 fn opening(message: &Message) -> Opening {
-    let asked_at = words::in_utc(&moment(message.suspended_at, message.sent_at, Language::English));
+    let language = message.language;
+    let asked_at = language.in_utc(&moment(message.suspended_at, message.sent_at, language));
     let asked_at = in_zone(asked_at, message.suspended_at, message);
     match &message.occasion {
         Occasion::Question => Opening::None,
-        Occasion::Reminder { attempt, attempts } => Opening::Reminder { badge: words::reminder(attempt, attempts), asked_at },
-        Occasion::RemindedOnRequest => Opening::Reminder { badge: words::REMINDER_ON_REQUEST.to_owned(), asked_at },
+        Occasion::Reminder { attempt, attempts } => Opening::Reminder { badge: language.reminder(attempt, attempts), asked_at },
+        Occasion::RemindedOnRequest => Opening::Reminder { badge: language.reminder_on_request().to_owned(), asked_at },
         Occasion::Escalation { asked_before } => {
-            Opening::Escalation { since: asked_at, asked_before: asked_before_you(asked_before) }
+            Opening::Escalation { since: asked_at, asked_before: asked_before_you(asked_before, language) }
         }
     }
 }
 
-fn asked_before_you(people: &[String]) -> String {
+fn asked_before_you(people: &[String], language: Language) -> String {
     if people.is_empty() {
         return String::new();
     }
     let named: Vec<String> = people.iter().take(ASKED_BEFORE_MAX).map(|person| truncated(&ours(person), 100)).collect();
-    words::asked_before_you(&named, people.len() - named.len())
+    language.asked_before_you(&named, people.len() - named.len())
 }
 
 /// The lines of the question that are shown, and whether any text is missing.
@@ -278,12 +282,12 @@ fn question(text: &str) -> (Vec<String>, bool) {
 }
 
 /// The choices that are shown, and how many are left out.
-fn choices(answers: &Answers) -> (Vec<Offered>, usize) {
+fn choices(answers: &Answers, language: Language) -> (Vec<Offered>, usize) {
     let instead = |words: &str| (vec![Offered { label: words.to_owned(), value: None }], 0);
     let choices = match answers {
         Answers::Choices(choices) => choices,
-        Answers::Text => return instead(words::ANSWER_IN_OWN_WORDS),
-        Answers::Form => return instead(words::ANSWER_IS_A_FORM),
+        Answers::Text => return instead(language.answer_in_own_words()),
+        Answers::Form => return instead(language.answer_is_a_form()),
     };
     let words = |text: &str| shortened(&agents(text, SENTENCE_CHARS_MAX), CHOICES_BYTES_MAX / 4);
     let mut room = CHOICES_BYTES_MAX;
@@ -301,9 +305,9 @@ fn choices(answers: &Answers) -> (Vec<Offered>, usize) {
 }
 
 /// The warning about misleading choices, with its heading.
-pub(crate) fn misleading(answers: &Answers) -> Option<String> {
+pub(crate) fn misleading(answers: &Answers, language: Language) -> Option<String> {
     let Answers::Choices(choices) = answers else { return None };
-    judge(choices).warning(Language::English).map(|warning| format!("{}. {warning}", words::WORDS_MAY_MISLEAD))
+    judge(choices).warning(language).map(|warning| format!("{}. {warning}", language.words_may_mislead()))
 }
 
 /// The plan, with its middle left out if it is long: the next steps and the end matter most.
@@ -313,13 +317,13 @@ fn plan(message: &Message) -> Vec<PlanRow> {
     let first = if left_out == 0 { rows.len() } else { PLAN_ROWS_MAX - 2 };
     let row_bytes_max = PLAN_BYTES_MAX / PLAN_ROWS_MAX;
     let row = |(at, what): &(DateTime<Utc>, String)| PlanRow {
-        at: in_zone(moment(*at, message.sent_at, Language::English), *at, message),
+        at: in_zone(moment(*at, message.sent_at, message.language), *at, message),
         // The sentence is ours, but it may quote the fallback value, which is an agent's text.
         what: shortened(&agents(what, SENTENCE_CHARS_MAX), row_bytes_max),
     };
     let mut shown: Vec<PlanRow> = rows.iter().take(first).map(row).collect();
     if left_out > 0 {
-        shown.push(PlanRow { at: "…".to_owned(), what: words::more_steps(left_out) });
+        shown.push(PlanRow { at: "…".to_owned(), what: message.language.more_steps(left_out) });
         shown.extend(rows.last().map(row));
     }
     shown
@@ -330,7 +334,9 @@ fn in_zone(utc: String, at: DateTime<Utc>, message: &Message) -> String {
     let Some(zone) = message.display_time_zone else { return utc };
     let there = at.with_timezone(&zone);
     let same_day = there.date_naive() == at.date_naive();
-    words::and_in_zone(&utc, there.format(if same_day { words::CLOCK_IN_ZONE } else { words::DATE_AND_CLOCK_IN_ZONE }))
+    let (clock, language) = (there.naive_local().and_utc(), message.language);
+    let told = if same_day { language.clock(clock) } else { language.date_and_clock(clock, false) };
+    language.and_in_zone(&utc, format!("{told} {}", there.format("%Z")))
 }
 
 /// Whether an address needs no escaping anywhere; no other link is put into a mail.

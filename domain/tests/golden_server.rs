@@ -84,6 +84,7 @@ fn events() -> Vec<ServerEvent> {
     .chain(events_of_groups(credential))
     .chain(events_of_identities())
     .chain(events_of_absences(credential))
+    .chain(events_of_preferences(credential))
     .collect()
 }
 
@@ -91,7 +92,9 @@ fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
     let (person_id, session_id) = (PersonId(Uuid::from_u128(8)), SessionId(Uuid::from_u128(9)));
     let session = Some(Credential::Session(session_id));
     let address = || "ada@example.com".to_owned();
-    let added = |role, credential| ServerEvent::PersonAdded(PersonAdded { person_id, address: address(), role, credential });
+    let added = |role, credential| {
+        ServerEvent::PersonAdded(PersonAdded { person_id, address: address(), role, time_zone: None, locale: None, credential })
+    };
     let named = |credential| PersonNamed { person_id, address: address(), credential };
     let began = |replaces| {
         let (role, method, auth_time) = (Role::Auditor, None, None);
@@ -120,10 +123,18 @@ fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
     ]
 }
 
+fn events_of_preferences(credential: Option<Credential>) -> Vec<ServerEvent> {
+    let (person_id, address, role) = (PersonId(Uuid::from_u128(8)), "ada@example.com".to_owned(), Role::Operator);
+    let (time_zone, locale) = (Some("Europe/Vienna".to_owned()), Some("de-AT".to_owned()));
+    let added = PersonAdded { person_id, address: address.clone(), role, time_zone, locale: locale.clone(), credential };
+    let changed = PersonChanged { person_id, address, role, time_zone: None, locale, credential: None };
+    vec![ServerEvent::PersonAdded(added), ServerEvent::PersonChanged(changed)]
+}
+
 fn events_of_groups(credential: Option<Credential>) -> Vec<ServerEvent> {
     let changed = |role, credential| {
         let (person_id, address) = (PersonId(Uuid::from_u128(8)), "ada@example.com".to_owned());
-        ServerEvent::PersonChanged(PersonChanged { person_id, address, role, credential })
+        ServerEvent::PersonChanged(PersonChanged { person_id, address, role, time_zone: None, locale: None, credential })
     };
     let set = |members: &[&str], credential| {
         let members = members.iter().map(|member| (*member).to_owned()).collect();

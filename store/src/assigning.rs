@@ -9,6 +9,7 @@ use domain::log::payload::AnswerCounted;
 use domain::people::answerer::Answerer;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::person::Person;
+use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
@@ -268,6 +269,12 @@ pub(crate) fn is_out_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, qu
     let created_by = rows.intent_at(row.intent)?.intent.created_by;
     let (people, _) = could_answer(rows, open, (assignees, &open.hands), &[&open.asked_by, &created_by])?;
     Ok(quorum.can_be_met_by(&people).is_err())
+}
+
+/// The time zone and the locale of a recipient, as far as they are known.
+pub(crate) fn preferences_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Preferences> {
+    let person = rows.person_called(&recipient.to_lowercase())?;
+    Ok(person.map(|person| person.preferences).unwrap_or_default())
 }
 
 /// The person of a link, as far as a passkey must sign the answer.

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
 use domain::base::quotation::LINK_PREFIX;
+use domain::people::preferences::Preferences;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, Suspension};
 use hmac::{Hmac, KeyInit, Mac};
@@ -33,6 +34,8 @@ const PROOF_DOMAIN: &[u8] = b"placet.link.proof.v1";
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, which a page shows")]
 pub struct LinkView {
     pub recipient: String,
+    /// The time zone and the locale of the recipient, as far as they are known.
+    pub preferences: Preferences,
     /// The message that carried the link, if that was recorded.
     pub delivery: Option<DeliveryId>,
     pub intent_title: String,

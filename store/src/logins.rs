@@ -1,7 +1,9 @@
 //! The part of the store for people, their login links and their sessions.
 
 use domain::base::ids::{SessionId, SuspensionId};
-use domain::people::principal::{Principal, Role};
+use domain::people::person::PersonChange;
+use domain::people::preferences::Preferences;
+use domain::people::principal::Principal;
 use domain::people::roster::{Change, Roster};
 use domain::wire::{OutOfOffice, PersonView};
 use futures_util::FutureExt;
@@ -19,8 +21,10 @@ pub trait Logins {
     fn add_person(&self, principal: Principal, person: Wanted<NewPerson>) -> Unit<'_, PersonView>;
     /// Lists the people, in the order in which they were added.
     fn people(&self, principal: Principal) -> Unit<'_, Vec<PersonView>>;
-    /// Gives a person another role, which counts at once; `NotFound` if the person is not listed.
-    fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView>;
+    /// Changes a person, which counts at once; `NotFound` if the person is not listed.
+    fn change_person(&self, principal: Principal, person: Wanted<Named>, change: Wanted<PersonChange>) -> Unit<'_, PersonView>;
+    /// Sets the time zone and the locale of the person of a session.
+    fn choose_preferences(&self, principal: Principal, preferences: Wanted<Preferences>) -> Unit<'_, ()>;
     /// Says for which time a person is out of office, or with `None` that the person is back. A session says it of its own person alone.
     fn set_absence(
         &self,
@@ -68,8 +72,12 @@ impl<B: Backend> Logins for B {
         self.authorized("people", move |rows| units::people::list(rows, &principal, now))
     }
 
-    fn change_person(&self, principal: Principal, person: Wanted<Named>, role: Wanted<Role>) -> Unit<'_, PersonView> {
-        self.decide("change_person", move |rows, env| units::people::change(rows, env, &principal, &person, &role))
+    fn change_person(&self, principal: Principal, person: Wanted<Named>, change: Wanted<PersonChange>) -> Unit<'_, PersonView> {
+        self.decide("change_person", move |rows, env| units::people::change(rows, env, &principal, &person, &change))
+    }
+
+    fn choose_preferences(&self, principal: Principal, preferences: Wanted<Preferences>) -> Unit<'_, ()> {
+        self.decide("choose_preferences", move |rows, env| units::preferences::choose(rows, env, &principal, &preferences))
     }
 
     fn set_absence(

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::base::quotation::LINK_PREFIX;
+use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
 use domain::wire::OutOfOffice;
 use secrecy::zeroize::Zeroize;
@@ -87,6 +88,7 @@ pub struct NewPerson {
     pub id: PersonId,
     pub address: String,
     pub role: Role,
+    pub preferences: Preferences,
 }
 
 /// How a caller names a person who is listed.
@@ -111,6 +113,8 @@ pub struct LeasedLogin {
     pub id: Uuid,
     pub lease: [u8; 16],
     pub address: String,
+    /// The time zone and the locale of the person.
+    pub preferences: Preferences,
     /// The token, which exists only here and in the mail.
     pub token: LoginToken,
     pub tries: u32,
@@ -165,6 +169,8 @@ pub enum LoginResult {
 pub struct OpenSession {
     pub id: SessionId,
     pub principal: Principal,
+    /// The time zone and the locale of the person.
+    pub preferences: Preferences,
     /// Whether so much time has passed since the last note of its use that the use should be noted again.
     pub is_stale: bool,
 }

@@ -7,10 +7,11 @@ use domain::people::absence::Absence;
 use domain::people::identity::Beginning;
 use domain::people::passkey::Passkey;
 use domain::people::person::Person;
+use domain::people::preferences::Preferences;
 
 use crate::rows::{Code, LoginRow, RowsError, RowsResult, SessionRow};
 use crate::schema::{logins, passkeys, people, people_groups, sessions};
-use crate::sql::{At, Json, Key};
+use crate::sql::{At, Json, Key, Written, written};
 
 /// The columns of a person.
 pub(crate) type PersonSelection = (
@@ -22,6 +23,7 @@ pub(crate) type PersonSelection = (
     people::confirmed_at,
     people::managed,
     people::absence,
+    people::preferences,
 );
 pub(crate) const PERSON: PersonSelection = (
     people::id,
@@ -32,6 +34,7 @@ pub(crate) const PERSON: PersonSelection = (
     people::confirmed_at,
     people::managed,
     people::absence,
+    people::preferences,
 );
 
 #[derive(Queryable)]
@@ -44,6 +47,7 @@ pub(crate) struct PersonColumns {
     confirmed_at: Option<At>,
     managed: bool,
     absence: Option<Json<Absence>>,
+    preferences: Option<Json<Preferences>>,
 }
 
 impl PersonColumns {
@@ -57,8 +61,14 @@ impl PersonColumns {
             confirmed_at: self.confirmed_at.map(|at| at.0),
             managed: self.managed,
             absence: self.absence.map(|absence| absence.0),
+            preferences: self.preferences.map(|preferences| preferences.0).unwrap_or_default(),
         })
     }
+}
+
+/// The preferences of a person as a row keeps them; nothing if nothing is known.
+pub(crate) fn kept(preferences: &Preferences) -> serde_json::Result<Option<Written>> {
+    written(Some(preferences).filter(|preferences| **preferences != Preferences::default()))
 }
 
 /// The columns of a group, without its members.

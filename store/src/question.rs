@@ -9,7 +9,7 @@ use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, ResolutionReason};
 
-use crate::assigning::{counted_now, is_out_of_reach, may_answer, signer_of};
+use crate::assigning::{counted_now, is_out_of_reach, may_answer, preferences_of, signer_of};
 use crate::drafts::{permitted, standing};
 use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
@@ -150,6 +150,7 @@ fn view<R: ReadRows>(
     let approved = answer.and_then(|(answer, _)| answer.proposal);
     let suspension = row.suspension;
     Ok(Some(LinkView {
+        preferences: preferences_of(rows, &recipient)?,
         recipient,
         delivery,
         intent_title,

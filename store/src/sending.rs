@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::DeliveryId;
+use domain::people::preferences::Preferences;
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::{Question, Suspension};
 
@@ -91,6 +92,8 @@ pub struct LeasedDelivery {
     pub question: Question,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one.
     pub waiting: u32,
+    /// The time zone and the locale of the person whom a mail reaches, as far as they are known.
+    pub preferences: Preferences,
     pub now: DateTime<Utc>,
 }
 

@@ -99,14 +99,17 @@ async fn a_typo_is_named_by_the_server_and_by_the_doctor() {
         (ada.replace("people", "person") + "role = \"admin\"\n", "line 1, [[person]]: unknown field, expected one of"),
         ("[people]\naddress = \"ada@example.com\"\n".to_owned(), "line 1, [people]: invalid type: map, expected a sequence"),
         ("[group]\nfinance = []\n".to_owned(), "line 1, [group]: unknown field, expected one of"),
-        (ada.replace("address", "adress") + "role = \"admin\"\n", "line 2, adress: unknown field, expected `address` or `role`"),
+        (
+            ada.replace("address", "adress") + "role = \"admin\"\n",
+            "line 2, adress: unknown field, expected one of `address`, `role`, `time_zone`, `locale`",
+        ),
         (format!("{ada}role = \"operators\"\n"), "line 3, role: unknown variant, expected one of `auditor`, `operator`, `admin`"),
         (format!("{ada}role = \"agent\"\n"), "line 3, role: unknown variant, expected one of `auditor`, `operator`, `admin`"),
         (format!("{ada}role = admin\n"), "line 3, role: "),
         (ada.to_owned(), "line 1, [[people]]: missing field `role`"),
         (
             format!("{ada}role = \"admin\"\ngroups = [\"finance\"]\n"),
-            "line 4, groups: unknown field, expected `address` or `role`",
+            "line 4, groups: unknown field, expected one of `address`, `role`, `time_zone`, `locale`",
         ),
         (
             format!("{ada}role = \"admin\"\n{}role = \"admin\"\n", ada.replace("\"ada", "\"Ada")),

@@ -13,6 +13,8 @@ use domain::base::time::from_micros;
 use domain::intent::command::{Command, Respond};
 use domain::intent::hands::HandStep;
 use domain::people::group::read_group;
+use domain::people::person::PersonChange;
+use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::assignees::{AssignedRole, Assignees};
 use domain::suspension::demand::{AgentRule, Separation};
@@ -165,7 +167,7 @@ async fn enlist(world: &Arc<World>) {
 async fn add(world: &Arc<World>, address: &str) -> bool {
     let id = PersonId(world.entropy.uuid(world.executor.now()));
     let role = if address == PEOPLE[5] { Role::Admin } else { Role::Operator };
-    let person = NewPerson { id, address: address.to_owned(), role };
+    let person = NewPerson { id, address: address.to_owned(), role, preferences: Preferences::default() };
     let name = format!("the admin lists {address}");
     let added = world.call(name, |store| async move { store.add_person(admin(), Ok(person)).await }.boxed()).await;
     !matches!(added, Err(Failed::Unknown))
@@ -194,7 +196,14 @@ async fn edit(world: &Arc<World>) {
             let role = world.draw(|chance| *chance.pick(&[Role::Operator, Role::Operator, Role::Admin, Role::Auditor]));
             let name = format!("the admin makes {address} {role}");
             _ = world
-                .call(name, move |store| async move { store.change_person(admin(), Ok(named), Ok(role)).await }.boxed())
+                .call(name, move |store| {
+                    async move {
+                        store
+                            .change_person(admin(), Ok(named), Ok(PersonChange { role: Some(role), ..PersonChange::default() }))
+                            .await
+                    }
+                    .boxed()
+                })
                 .await;
         }
         5..9 => absent(world, named).await,

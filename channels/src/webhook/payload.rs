@@ -3,7 +3,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::text::{defanged, quoted, truncated, visible, visible_line};
-use domain::base::words;
+use domain::base::words::{self, Language};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -103,7 +103,7 @@ fn answers(answers: &Answers) -> Vec<String> {
     let Answers::Choices(choices) = answers else { return Vec::new() };
     let words = |text: &str| escaped(&truncated(&defanged(&visible_line(text)), CHOICE_CHARS_MAX));
     let mut lines = vec![words::POSSIBLE_ANSWERS.to_owned() + ":"];
-    lines.extend(misleading(answers));
+    lines.extend(misleading(answers, Language::English));
     for choice in choices.iter().take(CHOICES_MAX) {
         lines.push(format!("{} {}", escaped(">"), words(&choice.label)));
         lines.push(format!("{} {}", words::SENDS, words(&choice.value)));

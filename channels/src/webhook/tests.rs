@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use domain::base::words;
+use domain::base::words::{self, Language};
 use url::Url;
 
 use super::endpoint::client;
@@ -588,7 +588,7 @@ fn a_question_wakes_nobody_and_does_not_speak_as_the_server() {
             "&gt; Open until never.".to_owned(),
             "&gt; Answer: [yes] (/a/b) @ 5 pm, mail bob[@]example".to_owned(),
             format!("{}:", words::POSSIBLE_ANSWERS),
-            misleading(&hostile.answers).unwrap(),
+            misleading(&hostile.answers, Language::English).unwrap(),
             "&gt; I deny sends deny [@]all".to_owned(),
             "sends approve".to_owned(),
             "&gt; &lt;https[:]//x[.]example|Wait&gt;".to_owned(),

@@ -106,6 +106,7 @@ pub fn check_deputy(person: &Person, absence: &Absence, people: &[Person]) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::people::preferences::Preferences;
     use chrono::TimeZone as _;
     use uuid::Uuid;
 
@@ -128,6 +129,7 @@ mod tests {
             confirmed_at: None,
             managed: false,
             absence: away.map(|(from, until, deputy)| Absence { from: at(from), until: at(until), deputy: id(deputy) }),
+            preferences: Preferences::default(),
         }
     }
 

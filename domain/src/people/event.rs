@@ -87,7 +87,7 @@ pub enum ServerEvent {
     PersonAdded(PersonAdded),
     /// A person logged in for the first time: the address is that person's.
     PersonConfirmed(PersonNamed),
-    /// A person has another role from now on, or the configuration file took the person over.
+    /// A person has another role, time zone or locale from now on, or the configuration file took the person over.
     PersonChanged(PersonChanged),
     /// A person may log in no longer, is in no group, and the person's sessions have ended.
     PersonRemoved(PersonNamed),
@@ -150,6 +150,12 @@ pub struct PersonAdded {
     pub address: String,
     /// The role that says what the person may do.
     pub role: Role,
+    /// The name of the person's time zone, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// The person's locale, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
     /// The credential that added the person; absent for an account that works on the database itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
@@ -167,7 +173,7 @@ pub struct PersonNamed {
     pub credential: Option<Credential>,
 }
 
-/// A person with the role from now on.
+/// A person as the person is from now on. Time zone and locale are names as they were given: a later version may know other ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonChanged {
     /// The person's id.
@@ -176,6 +182,12 @@ pub struct PersonChanged {
     pub address: String,
     /// The role that says what the person may do from now on.
     pub role: Role,
+    /// The name of the person's time zone from now on; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// The person's locale from now on; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
     /// The credential that changed it; absent for an account that works on the database itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,

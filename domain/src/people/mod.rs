@@ -14,5 +14,6 @@ mod holding;
 pub mod identity;
 pub mod passkey;
 pub mod person;
+pub mod preferences;
 pub mod principal;
 pub mod roster;

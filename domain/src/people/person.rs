@@ -6,6 +6,7 @@ use crate::base::address;
 use crate::base::field::FieldError;
 use crate::base::ids::PersonId;
 use crate::people::absence::Absence;
+use crate::people::preferences::{Locale, Preferences, TimeZone};
 use crate::people::principal::Role;
 use crate::problem::Rejection;
 
@@ -33,6 +34,50 @@ pub struct Person {
     pub managed: bool,
     /// When the person is out of office, and who answers meanwhile; absent if the person has not said so.
     pub absence: Option<Absence>,
+    /// The time zone and the locale, as far as they are known.
+    pub preferences: Preferences,
+}
+
+/// A change of a person; a member that is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PersonChange {
+    /// The role from now on.
+    pub role: Option<Role>,
+    /// The time zone from now on; `Some(None)` if it is not known.
+    pub time_zone: Option<Option<TimeZone>>,
+    /// The locale from now on; `Some(None)` if it is not known.
+    pub locale: Option<Option<Locale>>,
+}
+
+impl PersonChange {
+    /// Reads a change.
+    ///
+    /// # Errors
+    ///
+    /// The role is for keys of programs, or a name is none of a time zone or of a locale.
+    pub fn read(
+        role: Option<Role>,
+        time_zone: Option<Option<String>>,
+        locale: Option<Option<String>>,
+    ) -> Result<Self, Rejection> {
+        let role = role.map(check_role).transpose()?;
+        let named = Preferences::read(
+            "",
+            time_zone.iter().flatten().next().map(String::as_str),
+            locale.iter().flatten().next().map(String::as_str),
+        );
+        let named = named.map_err(|errors| Rejection::Invalid { errors })?;
+        Ok(Self { role, time_zone: time_zone.map(|_| named.time_zone), locale: locale.map(|_| named.locale) })
+    }
+
+    /// The person after the change.
+    #[must_use]
+    pub fn of(self, person: Person) -> Person {
+        let Preferences { time_zone, locale, managed } = person.preferences;
+        let preferences =
+            Preferences { time_zone: self.time_zone.unwrap_or(time_zone), locale: self.locale.unwrap_or(locale), managed };
+        Person { role: self.role.unwrap_or(person.role), preferences, ..person }
+    }
 }
 
 /// Reads the address of a person.
@@ -76,6 +121,32 @@ mod tests {
         {
             assert!(read_address(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_change_leaves_what_it_does_not_name() {
+        let person = Person {
+            id: PersonId(uuid::Uuid::from_u128(7)),
+            address: "ada@example.com".to_owned(),
+            role: Role::Operator,
+            added_at: DateTime::UNIX_EPOCH,
+            added_by: "root".to_owned(),
+            confirmed_at: None,
+            managed: false,
+            absence: None,
+            preferences: Preferences::read("", Some("Europe/Berlin"), Some("de")).unwrap(),
+        };
+        let change = |role, time_zone: Option<Option<&str>>, locale: Option<Option<&str>>| {
+            let owned = |named: Option<Option<&str>>| named.map(|named| named.map(str::to_owned));
+            let changed = PersonChange::read(role, owned(time_zone), owned(locale)).unwrap().of(person.clone());
+            (changed.role, changed.preferences.names())
+        };
+        let names = |zone: Option<&str>, locale: Option<&str>| (zone.map(str::to_owned), locale.map(str::to_owned));
+        assert_eq!(change(None, None, None), (Role::Operator, names(Some("Europe/Berlin"), Some("de"))));
+        assert_eq!(change(Some(Role::Admin), Some(None), None), (Role::Admin, names(None, Some("de"))));
+        assert_eq!(change(None, Some(Some("UTC")), Some(Some("en"))), (Role::Operator, names(Some("UTC"), Some("en"))));
+        assert!(PersonChange::read(Some(Role::Agent), None, None).is_err());
+        assert!(PersonChange::read(None, Some(Some("Mars/Base".to_owned())), None).is_err());
     }
 
     #[test]

@@ -10,13 +10,36 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::base::field::FieldError;
 use crate::people::group::{GROUPS_MAX, Group, NAME_RULE, members_in};
 use crate::people::person::{PEOPLE_MAX, Person, ROLES, address_in};
+use crate::people::preferences::Preferences;
 use crate::people::principal::Role;
 use crate::suspension::channel::is_channel_name;
+
+/// A person as the configuration file names the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The address.
+    pub address: String,
+    /// The role.
+    pub role: Role,
+    /// The name of the time zone, if the file says it.
+    pub time_zone: Option<String>,
+    /// The locale, if the file says it.
+    pub locale: Option<String>,
+}
+
+/// A person whom the file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NamedPerson {
+    address: String,
+    role: Role,
+    /// Time zone and locale, as far as the file says them. If it says neither, both stay as the person chose them.
+    preferences: Preferences,
+}
 
 /// The people and groups that the configuration file names, in the order of the file. Addresses are in small letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
-    people: Vec<(String, Role)>,
+    people: Vec<NamedPerson>,
     groups: Vec<Group>,
 }
 
@@ -27,7 +50,7 @@ pub enum Change {
     RemoveGroup(Group),
     /// The file does not name this person any more.
     RemovePerson(Person),
-    /// The file gives this person another role, or names a person who was added otherwise; the person as it is from now on.
+    /// The file gives this person another role, time zone or locale, or names a person who was added otherwise; the person as it is from now on.
     ChangePerson(Person),
     /// The file names a person who is not listed.
     AddPerson {
@@ -35,6 +58,8 @@ pub enum Change {
         address: String,
         /// The role.
         role: Role,
+        /// Time zone and locale, as far as the file says them.
+        preferences: Preferences,
     },
     /// The file makes this group, gives it other members, or names a group that was made otherwise; the group as it is from now on.
     SetGroup(Group),
@@ -46,12 +71,12 @@ impl Roster {
         self.groups.iter().any(|group| group.name == name)
     }
 
-    /// Reads what the file says: people with their roles, and groups with the addresses of their members.
+    /// Reads what the file says: people, and groups with the addresses of their members.
     ///
     /// # Errors
     ///
     /// Each field that breaks a rule.
-    pub fn read(people: &[(String, Role)], groups: &BTreeMap<String, Vec<String>>) -> Result<Self, Vec<FieldError>> {
+    pub fn read(people: &[Entry], groups: &BTreeMap<String, Vec<String>>) -> Result<Self, Vec<FieldError>> {
         let mut errors = Vec::new();
         let roster = Self { people: read_people(people, &mut errors), groups: read_groups(groups, &mut errors) };
         if errors.is_empty() { Ok(roster) } else { Err(errors) }
@@ -63,7 +88,7 @@ impl Roster {
     ///
     /// Each member of a group who would not be listed; too many people or groups, those that the file does not name included.
     pub fn changes(&self, people: &[Person], groups: &[Group]) -> Result<Vec<Change>, Vec<FieldError>> {
-        let named: BTreeSet<&str> = self.people.iter().map(|(address, _)| address.as_str()).collect();
+        let named: BTreeSet<&str> = self.people.iter().map(|person| person.address.as_str()).collect();
         let is_named = |name: &str| self.groups.iter().any(|group| group.name == name);
         let (leaving, others): (Vec<&Person>, Vec<&Person>) =
             people.iter().filter(|person| !named.contains(person.address.as_str())).partition(|person| person.managed);
@@ -110,11 +135,25 @@ impl Roster {
 
     fn changes_of_people<'a>(&'a self, people: &'a [Person]) -> impl Iterator<Item = Change> + 'a {
         let listed: HashMap<&str, &Person> = people.iter().map(|person| (person.address.as_str(), person)).collect();
-        self.people.iter().filter_map(move |(address, role)| match listed.get(address.as_str()) {
-            None => Some(Change::AddPerson { address: address.clone(), role: *role }),
-            Some(person) if person.managed && person.role == *role => None,
-            Some(person) => Some(Change::ChangePerson(Person { role: *role, managed: true, ..(*person).clone() })),
+        self.people.iter().filter_map(move |named| match listed.get(named.address.as_str()) {
+            None => {
+                let NamedPerson { address, role, preferences } = named.clone();
+                Some(Change::AddPerson { address, role, preferences })
+            }
+            Some(person) => {
+                let wanted = named.over(person);
+                (wanted != **person).then_some(Change::ChangePerson(wanted))
+            }
         })
+    }
+}
+
+impl NamedPerson {
+    /// The listed person as the file wants the person. Without a word of the file, time zone and locale stay as the person chose them.
+    fn over(&self, person: &Person) -> Person {
+        let is_said = self.preferences.managed || person.preferences.managed;
+        let preferences = if is_said { &self.preferences } else { &person.preferences };
+        Person { role: self.role, managed: true, preferences: preferences.clone(), ..person.clone() }
     }
 }
 
@@ -130,19 +169,25 @@ fn change_of_group(wanted: &Group, groups: &[Group], leaving: &BTreeSet<&str>) -
     (!is_there).then(|| Change::SetGroup(Group { name: wanted.name.clone(), members, managed: true }))
 }
 
-fn read_people(people: &[(String, Role)], errors: &mut Vec<FieldError>) -> Vec<(String, Role)> {
+fn read_people(people: &[Entry], errors: &mut Vec<FieldError>) -> Vec<NamedPerson> {
     if people.len() > PEOPLE_MAX as usize {
         errors.push(FieldError::new("people", "count", format!("must be at most {PEOPLE_MAX} people")));
     }
     let (mut read, mut seen) = (Vec::with_capacity(people.len()), BTreeSet::new());
-    for (index, (text, role)) in people.iter().enumerate() {
+    for (index, Entry { address: text, role, time_zone, locale }) in people.iter().enumerate() {
+        let preferences = Preferences::read(&format!("people[{index}]."), time_zone.as_deref(), locale.as_deref());
+        let preferences = preferences.unwrap_or_else(|wrong| {
+            errors.extend(wrong);
+            Preferences::default()
+        });
+        let preferences = Preferences { managed: !preferences.is_empty(), ..preferences };
         let field = format!("people[{index}].address");
         match address_in(&field, text) {
             Err(error) => errors.push(error),
             Ok(address) if !seen.insert(address.clone()) => {
                 errors.push(FieldError::new(field, "unique", format!("{address} is named twice")));
             }
-            Ok(address) => read.push((address, *role)),
+            Ok(address) => read.push(NamedPerson { address, role: *role, preferences }),
         }
         if !ROLES.contains(role) {
             let message = "must be auditor, operator or admin";
@@ -188,9 +233,14 @@ mod tests {
     }
 
     fn read(people: &[(&str, Role)], groups: &[(&str, &[&str])]) -> Result<Roster, Vec<FieldError>> {
-        let people: Vec<(String, Role)> = people.iter().map(|(address, role)| ((*address).to_owned(), *role)).collect();
+        let people: Vec<Entry> = people.iter().map(|(address, role)| entry(address, *role, None, None)).collect();
         let groups = groups.iter().map(|(name, members)| ((*name).to_owned(), owned(members))).collect();
         Roster::read(&people, &groups)
+    }
+
+    fn entry(address: &str, role: Role, time_zone: Option<&str>, locale: Option<&str>) -> Entry {
+        let [time_zone, locale] = [time_zone, locale].map(|named| named.map(str::to_owned));
+        Entry { address: address.to_owned(), role, time_zone, locale }
     }
 
     fn owned(members: &[&str]) -> Vec<String> {
@@ -207,6 +257,7 @@ mod tests {
             confirmed_at: None,
             managed,
             absence: None,
+            preferences: Preferences::default(),
         }
     }
 
@@ -230,7 +281,8 @@ mod tests {
             [person(ADA, Role::Auditor, true), person(EVE, Role::Operator, true), person("own@example.com", Role::Admin, false)];
         let groups = [group("board", &[ADA], true), group("own", &[EVE, "own@example.com"], false)];
         let changes = roster.changes(&people, &groups).unwrap();
-        let bob = Change::AddPerson { address: BOB.to_owned(), role: Role::Operator };
+        let (address, preferences) = (BOB.to_owned(), Preferences::default());
+        let bob = Change::AddPerson { address, role: Role::Operator, preferences };
         let expected = [
             Change::RemoveGroup(group("board", &[ADA], true)),
             Change::RemovePerson(person(EVE, Role::Operator, true)),
@@ -257,6 +309,30 @@ mod tests {
         let taken_over = roster.changes(&[person(ADA, Role::Admin, false)], &[group("finance", &[ADA], false)]).unwrap();
         let expected = [Change::ChangePerson(person(ADA, Role::Admin, true)), Change::SetGroup(group("finance", &[ADA], true))];
         assert_eq!(taken_over, expected);
+    }
+
+    /// If the file says neither time zone nor locale, the person chooses; if it says one of them, it says both.
+    #[test]
+    fn time_zone_and_locale_are_as_the_file_says_if_it_says_one_of_them() {
+        let with = |time_zone: Option<&str>, locale: Option<&str>, managed| Person {
+            preferences: Preferences { managed, ..Preferences::read("", time_zone, locale).unwrap() },
+            ..person(ADA, Role::Admin, true)
+        };
+        let changes = |time_zone, locale, listed: &Person| {
+            let roster = Roster::read(&[entry(ADA, Role::Admin, time_zone, locale)], &BTreeMap::new()).unwrap();
+            roster.changes(std::slice::from_ref(listed), &[]).unwrap()
+        };
+        let (chosen, said) = (with(Some("UTC"), Some("en"), false), with(None, Some("de-AT"), true));
+        assert_eq!(changes(None, None, &chosen), []);
+        assert_eq!(changes(None, Some("de-at"), &chosen), [Change::ChangePerson(said.clone())]);
+        assert_eq!(changes(None, Some("de-AT"), &said), []);
+        assert_eq!(
+            changes(None, None, &said),
+            [Change::ChangePerson(person(ADA, Role::Admin, true))],
+            "the file says them no more"
+        );
+        let wrong = Roster::read(&[entry(ADA, Role::Admin, Some("Mars"), Some("fr"))], &BTreeMap::new());
+        assert_eq!(broken(wrong), [field("people[0].time_zone", "unknown"), field("people[0].locale", "unsupported")]);
     }
 
     /// The removal of a person says already that the person is in no group any more.

@@ -15,7 +15,7 @@ use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::json;
 use crate::base::sealed::Hash;
 use crate::base::text::{is_blank, is_invisible};
-use crate::base::words::{self, Language};
+use crate::base::words::Language;
 use crate::suspension::resolution::{Resolution, ResolutionReason};
 
 /// The longest text of an explanation, in bytes: as long as a question.
@@ -117,11 +117,11 @@ impl Reversibility {
     }
 
     /// The same as a sentence of ours.
-    pub fn sentence(self) -> &'static str {
+    pub fn sentence(self, language: Language) -> &'static str {
         match self {
-            Self::Reversible => words::SAYS_REVERSIBLE,
-            Self::HardToReverse => words::SAYS_HARD_TO_REVERSE,
-            Self::Irreversible => words::SAYS_IRREVERSIBLE,
+            Self::Reversible => language.says_reversible(),
+            Self::HardToReverse => language.says_hard_to_reverse(),
+            Self::Irreversible => language.says_irreversible(),
         }
     }
 }
@@ -196,11 +196,11 @@ impl Grounds {
     }
 
     /// The sentences of a message about the question: that the action is hard to take back, and that the page has more.
-    pub fn in_a_message(&self) -> Vec<&'static str> {
+    pub fn in_a_message(&self, language: Language) -> Vec<&'static str> {
         let reversal = self.reversibility.filter(|reversibility| *reversibility != Reversibility::Reversible);
-        let explanation = self.explanation.as_ref().map(|_| words::THE_PAGE_EXPLAINS);
-        let earlier = (!self.earlier.is_empty()).then_some(words::THE_PAGE_HAS_EARLIER_DECISIONS);
-        reversal.map(Reversibility::sentence).into_iter().chain(explanation).chain(earlier).collect()
+        let explanation = self.explanation.as_ref().map(|_| language.the_page_explains());
+        let earlier = (!self.earlier.is_empty()).then_some(language.the_page_has_earlier_decisions());
+        reversal.map(|reversibility| reversibility.sentence(language)).into_iter().chain(explanation).chain(earlier).collect()
     }
 
     /// Whether the asker gives the same grounds in both. The earlier decisions are the server's.

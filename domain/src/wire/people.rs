@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::PersonId;
+use crate::base::json::present;
 use crate::people::absence::Absence;
 use crate::people::group::Group;
 use crate::people::person::Person;
@@ -20,15 +21,32 @@ pub struct AddPersonRequest {
     /// The person's role: `auditor`, `operator` or `admin`.
     #[schema(value_type = String, pattern = "^(auditor|operator|admin)$", examples("operator"))]
     pub role: Role,
+    /// The person's time zone: a name of the IANA database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 64, examples("Europe/Berlin"))]
+    pub time_zone: Option<String>,
+    /// The person's locale: a language tag (BCP 47) that begins with `en` or `de`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 35, examples("de-AT"))]
+    pub locale: Option<String>,
 }
 
-/// `PATCH /api/v1/people/{person_id}`. Unknown fields are refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// `PATCH /api/v1/people/{person_id}`. A member that is absent stays as it is. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangePersonRequest {
     /// The person's role from now on: `auditor`, `operator` or `admin`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, pattern = "^(auditor|operator|admin)$", examples("auditor"))]
-    pub role: Role,
+    pub role: Option<Role>,
+    /// The person's time zone from now on: a name of the IANA database; null if it is not known.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, max_length = 64, examples("Europe/Berlin"))]
+    pub time_zone: Option<Option<String>>,
+    /// The person's locale from now on: a language tag (BCP 47) that begins with `en` or `de`; null if it is not known.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, max_length = 35, examples("de-AT"))]
+    pub locale: Option<Option<String>>,
 }
 
 /// A person who is listed.
@@ -52,6 +70,12 @@ pub struct PersonView {
     pub confirmed_at: Option<DateTime<Utc>>,
     /// Whether the server's configuration file names the person. The person is then changed and removed only there.
     pub managed: bool,
+    /// The name of the person's time zone; null if it is not known.
+    #[serde(default)]
+    pub time_zone: Option<String>,
+    /// The person's locale; null if it is not known.
+    #[serde(default)]
+    pub locale: Option<String>,
     /// When the person is out of office, and who answers meanwhile; null if the person has not said so, and once that time is over.
     pub out_of_office: Option<OutOfOffice>,
 }
@@ -85,8 +109,9 @@ impl OutOfOffice {
 impl PersonView {
     /// A person with the names of the groups that the person is in, and the time for which the person is out of office.
     pub fn of(person: Person, groups: Vec<String>, out_of_office: Option<OutOfOffice>) -> Self {
-        let Person { id, address, role, added_at, added_by, confirmed_at, managed, absence: _ } = person;
-        Self { id, address, role, groups, added_at, added_by, confirmed_at, managed, out_of_office }
+        let Person { id, address, role, added_at, added_by, confirmed_at, managed, absence: _, preferences } = person;
+        let (time_zone, locale) = preferences.names();
+        Self { id, address, role, groups, added_at, added_by, confirmed_at, managed, time_zone, locale, out_of_office }
     }
 }
 

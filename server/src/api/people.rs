@@ -1,10 +1,11 @@
-//! People who are listed, for admins: add, list, change the role, remove.
+//! People who are listed, for admins: add, list, change, remove.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
 use domain::base::ids::PersonId;
-use domain::people::person::{check_role, read_address};
+use domain::people::person::{PersonChange, check_role, read_address};
+use domain::people::preferences::Preferences;
 use domain::problem::Rejection;
 use domain::wire::{AddPersonRequest, ChangePersonRequest, OutOfOffice, PersonList, PersonView};
 use store::{Named, NewPerson};
@@ -39,8 +40,10 @@ pub(super) async fn add(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let id = PersonId(shared.entropy.uuid(shared.clock.now()));
-    let person = body.into().map_err(invalid).and_then(|AddPersonRequest { address, role }| {
-        Ok(NewPerson { id, address: read_address(&address)?, role: check_role(role)? })
+    let person = body.into().map_err(invalid).and_then(|AddPersonRequest { address, role, time_zone, locale }| {
+        let (address, role) = (read_address(&address)?, check_role(role)?);
+        let preferences = Preferences::read("", time_zone.as_deref(), locale.as_deref()).map_err(invalid)?;
+        Ok(NewPerson { id, address, role, preferences })
     });
     Ok(HttpResponse::Ok().json(shared.store.add_person(caller.principal, person).await?))
 }
@@ -52,7 +55,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     Ok(HttpResponse::Ok().json(PersonList { people: shared.store.people(caller.principal).await? }))
 }
 
-/// Gives a person another role, which counts at once, in open sessions as well.
+/// Gives a person another role, which counts at once, in open sessions as well, or another time zone or locale.
 #[utoipa::path(patch, path = "/api/v1/people/{person_id}", tag = "people", params(("person_id" = String, Path)),
     request_body = ChangePersonRequest,
     responses((status = 200, body = PersonView), (status = 403), (status = 404),
@@ -60,8 +63,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 pub(super) async fn change(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    let role = body.into().map_err(invalid).and_then(|ChangePersonRequest { role }| check_role(role));
-    Ok(HttpResponse::Ok().json(shared.store.change_person(caller.principal, named(&request), role).await?))
+    let change = body.into().map_err(invalid);
+    let change = change.and_then(|ChangePersonRequest { role, time_zone, locale }| PersonChange::read(role, time_zone, locale));
+    Ok(HttpResponse::Ok().json(shared.store.change_person(caller.principal, named(&request), change).await?))
 }
 
 /// Removes a person from the list and from all groups, with the person's passkeys, and ends the person's sessions.

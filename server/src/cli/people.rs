@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, PersonId};
 use domain::base::time::{parse, rfc3339};
-use domain::people::person::{check_role, read_address};
+use domain::people::person::{PersonChange, check_role, read_address};
+use domain::people::preferences::{Locale, Preferences, TimeZone};
 use domain::people::principal::Role;
 use domain::problem::Rejection;
 use domain::wire::{OutOfOffice, PersonView};
@@ -28,7 +29,7 @@ pub(super) enum PeopleCommand {
     Add(AddArgs),
     /// List the people who may log in.
     List(ListArgs),
-    /// Give a person another role, which counts at once.
+    /// Change the role, the time zone or the locale of a person; it counts at once.
     Change(ChangeArgs),
     /// Remove a person from the list and from all groups; the person's sessions end at once.
     Remove(RemoveArgs),
@@ -49,6 +50,12 @@ pub(super) struct AddArgs {
     /// The role of the person: auditor, operator or admin.
     #[arg(long, value_parser = read_role)]
     role: Role,
+    /// The time zone in which times are told to the person: a name as in Europe/Berlin.
+    #[arg(long)]
+    time_zone: Option<TimeZone>,
+    /// The locale of the person: a language tag that begins with en or de.
+    #[arg(long)]
+    locale: Option<Locale>,
     #[command(flatten)]
     database: DatabaseArgs,
 }
@@ -67,8 +74,14 @@ pub(super) struct ChangeArgs {
     /// The e-mail address of the person.
     address: String,
     /// The role of the person from now on: auditor, operator or admin.
-    #[arg(long, value_parser = read_role)]
-    role: Role,
+    #[arg(long, value_parser = read_role, required_unless_present_any = ["time_zone", "locale"])]
+    role: Option<Role>,
+    /// The time zone from now on: a name as in Europe/Berlin, or nothing between quotes if it is not known.
+    #[arg(long)]
+    time_zone: Option<String>,
+    /// The locale from now on: a language tag that begins with en or de, or nothing between quotes if it is not known.
+    #[arg(long)]
+    locale: Option<String>,
     #[command(flatten)]
     database: DatabaseArgs,
 }
@@ -122,10 +135,11 @@ fn read_role(text: &str) -> Result<Role, &'static str> {
     text.parse().map_err(|_| "expected auditor, operator or admin")
 }
 
-async fn add(AddArgs { address, role, database }: AddArgs) -> anyhow::Result<()> {
+async fn add(AddArgs { address, role, time_zone, locale, database }: AddArgs) -> anyhow::Result<()> {
     let id = PersonId(SystemEntropy.uuid(SystemClock.now()));
     let address = read_address(&address).map_err(told)?;
-    let person = NewPerson { id, address, role: check_role(role).map_err(told)? };
+    let preferences = Preferences { time_zone, locale, managed: false };
+    let person = NewPerson { id, address, role: check_role(role).map_err(told)?, preferences };
     match open(&database).await?.add_person(account::principal(), Ok(person)).await {
         Ok(person) => Ok(say(format!(
             "Added {} with the role {}; the person logs in at /login on the server's public address.",
@@ -154,9 +168,11 @@ fn line(person: &PersonView) -> String {
         let deputy = if away.deputy.is_empty() { "no deputy" } else { &away.deputy };
         format!("  out of office {} to {}: {deputy}", away.from.date_naive(), away.until.date_naive())
     });
+    let named = |name: &str, text: Option<&String>| text.map_or_else(String::new, |text| format!("  {name} {text}"));
+    let (zone, locale) = (named("time zone", person.time_zone.as_ref()), named("locale", person.locale.as_ref()));
     let managed = if person.managed { MANAGED } else { "" };
     format!(
-        "{}  {:<8}  added {} by {}  {state}{groups}{away}{managed}",
+        "{}  {:<8}  added {} by {}  {state}{groups}{zone}{locale}{away}{managed}",
         person.address,
         person.role.as_str(),
         person.added_at.date_naive(),
@@ -164,14 +180,22 @@ fn line(person: &PersonView) -> String {
     )
 }
 
-async fn change(ChangeArgs { address, role, database }: ChangeArgs) -> anyhow::Result<()> {
-    let (address, role) = (read_address(&address).map_err(told)?, check_role(role).map_err(told)?);
+async fn change(ChangeArgs { address, role, time_zone, locale, database }: ChangeArgs) -> anyhow::Result<()> {
+    let address = read_address(&address).map_err(told)?;
+    let named = |text: String| Some(text).filter(|text| !text.is_empty());
+    let change = PersonChange::read(role, time_zone.map(named), locale.map(named)).map_err(told)?;
     let store = open_existing(&database).await?;
-    match store.change_person(account::principal(), Ok(Named::Address(address.clone())), Ok(role)).await {
-        Ok(person) => Ok(say(format!("{} has the role {} now.", person.address, person.role))?),
+    match store.change_person(account::principal(), Ok(Named::Address(address.clone())), Ok(change)).await {
+        Ok(person) => Ok(say(format!("{} has the role {} now{}.", person.address, person.role, preferred(&person)))?),
         Err(StoreError::Rejected(Rejection::NotFound)) => Err(not_listed(&address)),
-        Err(error) => Err(error).with_context(|| format!("failed to change the role of {address}")),
+        Err(error) => Err(error).with_context(|| format!("failed to change {address}")),
     }
+}
+
+/// The time zone and the locale of a person, at the end of a sentence.
+fn preferred(person: &PersonView) -> String {
+    let named = [("the time zone", &person.time_zone), ("the locale", &person.locale)];
+    named.into_iter().filter_map(|(name, text)| text.as_ref().map(|text| format!(", {name} {text}"))).collect()
 }
 
 async fn remove(args: RemoveArgs) -> anyhow::Result<()> {

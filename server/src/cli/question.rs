@@ -325,7 +325,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     if let Some(risk) = question.risk {
         said.push(format!("The agent says that the risk is {}.", risk.as_str()));
     }
-    said.extend(question.reversibility.map(|declared| declared.sentence().to_owned()));
+    said.extend(question.reversibility.map(|declared| declared.sentence(Language::English).to_owned()));
     match question.required_assurance {
         Some(RequiredAssurance::Session) => said.push("Only the answer of a person who has logged in counts.".to_owned()),
         Some(RequiredAssurance::Passkey) => said.push("Only an answer that a passkey signs counts.".to_owned()),

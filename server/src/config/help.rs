@@ -30,7 +30,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [[log.witness]]       url, key, allow_subnets
   [log.mail]            to, hours
   [log.webhook]         url, secret, secret_file, allow_subnets
-  [[people]]            address, role = \"auditor\", \"operator\" or \"admin\"
+  [[people]]            address, role = \"auditor\", \"operator\" or \"admin\"; time_zone, locale
   [groups]              NAME = [\"ada@example.com\", …]
   [[agents]]            name, assurance = \"session\" or \"passkey\", separation = \"owner\"
   [floors]              groups.NAME and risks.LEVEL = \"session\" or \"passkey\"; LEVEL is low, medium, high or critical

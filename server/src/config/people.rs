@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{anyhow, bail};
 use domain::base::field::FieldError;
 use domain::people::principal::Role;
-use domain::people::roster::Roster;
+use domain::people::roster::{Entry, Roster};
 use serde::Deserialize;
 
 use super::login::{GroupsConfig, OpenIdConfig};
@@ -18,6 +18,8 @@ const NAMED_MAX: usize = 5;
 pub(super) struct PersonSection {
     address: String,
     role: PersonRole,
+    time_zone: Option<String>,
+    locale: Option<String>,
 }
 
 /// The roles of people. The other roles are not among the choices that a refusal lists.
@@ -49,7 +51,8 @@ pub(super) fn resolve(
     if let Some(both) = following.into_iter().find(|name| groups.contains_key(*name)) {
         bail!("login.openid.groups: {both:?} is under [groups] as well: only one of them can decide who is in it");
     }
-    let people: Vec<(String, Role)> = people.into_iter().map(|person| (person.address, person.role.into())).collect();
+    let entry = |PersonSection { address, role, time_zone, locale }| Entry { address, role: Role::from(role), time_zone, locale };
+    let people: Vec<Entry> = people.into_iter().map(entry).collect();
     Roster::read(&people, groups).map_err(|errors| anyhow!(wrong_fields(&errors)))
 }
 
@@ -116,6 +119,18 @@ mod tests {
             let refused = read(&exceeds).unwrap_err().to_string();
             assert!(refused.starts_with(field), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_person_may_have_a_time_zone_and_a_locale() {
+        let person = |more: &str| read(&format!("[[people]]\naddress = 'ada@example.com'\nrole = 'admin'\n{more}"));
+        let spelled =
+            ["locale = 'de-AT'", "locale = 'DE-at'"].map(|more| person(&format!("time_zone = 'Europe/Vienna'\n{more}")).unwrap());
+        assert_eq!(spelled[0], spelled[1]);
+        assert_ne!(spelled[0], person("").unwrap());
+        let refused = person("time_zone = 'Mars/Base'\nlocale = 'fr'").unwrap_err().to_string();
+        assert!(refused.contains("people[0].time_zone: must be the name of a time zone in the IANA database"), "{refused}");
+        assert!(refused.contains("people[0].locale: must be a language tag that begins with en or de"), "{refused}");
     }
 
     /// Two sources would undo each other: one at each start, the other at each login.

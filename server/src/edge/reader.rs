@@ -31,20 +31,22 @@ impl Reader {
         match self {
             Self::Key(caller) => Ok(Self::Key(caller.again(shared).await?)),
             Self::Session(_, token) => {
-                let principal = person(shared, token).await?;
-                let principal = principal.ok_or_else(|| Failure::edge(edge::UNAUTHORIZED, "the session has ended"))?;
-                Ok(Self::Session(principal, token.clone()))
+                let open = person(shared, token).await?;
+                let open = open.ok_or_else(|| Failure::edge(edge::UNAUTHORIZED, "the session has ended"))?;
+                Ok(Self::Session(open.principal, token.clone()))
             }
         }
     }
 }
 
 /// The person of an open session. The use of the session is noted.
-pub(crate) async fn person(shared: &Shared, token: &SessionToken) -> Result<Option<Principal>, StoreError> {
-    let Some(OpenSession { id, principal, is_stale }) = shared.store.session(token.clone()).await? else { return Ok(None) };
+pub(crate) async fn person(shared: &Shared, token: &SessionToken) -> Result<Option<OpenSession>, StoreError> {
+    let Some(open) = shared.store.session(token.clone()).await? else { return Ok(None) };
     // The session goes on for this use in any case; if the use cannot be noted, it ends earlier.
-    if is_stale && let Err(error) = shared.store.touch_session(id).await {
+    if open.is_stale
+        && let Err(error) = shared.store.touch_session(open.id).await
+    {
         tracing::debug!(error = %error, "failed to note the use of a session");
     }
-    Ok(Some(principal))
+    Ok(Some(open))
 }

@@ -227,9 +227,9 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     if let Ok(id) = typed.intent.parse::<IntentId>() {
         return see_other(&format!("{AUDIT}/{id}"));
     }
-    let (filter, mut problems) = typed.filter(pages.language);
+    let (filter, mut problems) = typed.filter(pages.language());
     if !typed.intent.is_empty() {
-        problems.push(pages.language.not_an_intent_id());
+        problems.push(pages.language().not_an_intent_id());
     }
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = if problems.is_empty() {
@@ -247,7 +247,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
         page: pages.plain(),
         visitor: session.visitor(&pages),
         problems,
-        rows: questions.into_iter().map(|found| Row::of(found, pages.language)).collect(),
+        rows: questions.into_iter().map(|found| Row::of(found, pages.language())).collect(),
         looked_at,
         looked_to,
         next: next.map(|before| typed.next(before)),
@@ -266,7 +266,7 @@ pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: 
         Err(response) => return response,
     };
     let typed = Typed::read(request.query_string());
-    let (AuditFilter { to, agent, .. }, problems) = typed.filter(pages.language);
+    let (AuditFilter { to, agent, .. }, problems) = typed.filter(pages.language());
     let problem = problems.first().copied();
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = match problem {

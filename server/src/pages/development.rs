@@ -146,7 +146,7 @@ pub(super) struct Holder<'a> {
 impl Pages {
     /// The parts that every page has, for a page that names no person.
     pub(super) fn plain(&self) -> Page {
-        Page { host: self.host(), answering_as: None, to_inbox: false, language: self.language }
+        Page { host: self.host(), answering_as: None, to_inbox: false, manner: self.manner() }
     }
 
     /// Development mode, and the origin of the request. `None` if the request did not come under our own name: a foreign name

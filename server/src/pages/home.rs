@@ -127,15 +127,19 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
     let now = shared.clock.now();
     let status = if tried.problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let inside = Inside {
-        waiting: view.waiting.iter().map(|asked| WaitingRow::of(asked, &view, holder.development, now, pages.language)).collect(),
+        waiting: view
+            .waiting
+            .iter()
+            .map(|asked| WaitingRow::of(asked, &view, holder.development, now, pages.language()))
+            .collect(),
         mails: view
             .messages
             .iter()
-            .map(|mailed| MailRow::of(mailed, href(mailed, &view, holder.development), now, pages.language))
+            .map(|mailed| MailRow::of(mailed, href(mailed, &view, holder.development), now, pages.language()))
             .collect(),
         logins: logins(holder.development),
         nonce: pages.form_nonce(guard::Form::Development, &holder.cookie),
-        question: tried.question.unwrap_or_else(|| pages.language.try_question().to_owned()),
+        question: tried.question.unwrap_or_else(|| pages.language().try_question().to_owned()),
         problem: tried.problem,
         operators: shared.asking.operators.clone(),
         times_path: TIMES.path(),
@@ -270,7 +274,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     let form = Form::read(&body.bytes);
     let again = |problem: String| Tried { question: Some(form.question.clone()), problem: Some(problem) };
     if !pages.form_nonce_fits(&form.nonce, guard::Form::Development, &holder.cookie) {
-        return inside(&holder, &shared, &pages, again(pages.language.page_was_open_too_long().to_owned())).await;
+        return inside(&holder, &shared, &pages, again(pages.language().page_was_open_too_long().to_owned())).await;
     }
     let question = SuspendRequest {
         question: form.question.trim().to_owned(),

@@ -138,7 +138,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     let page = InboxPage {
         page: pages.plain(),
         visitor: session.visitor(&pages),
-        shown: Shown::new((&session.principal, kinds(&session.principal, &pages)), &typed, filter.list, found, pages.language),
+        shown: Shown::new((&session.principal, kinds(&session.principal, &pages)), &typed, filter.list, found, pages.language()),
         typed,
         problems,
         times_path: TIMES.path(),
@@ -166,9 +166,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>, pages: Page
     if known == Some(tag.to_string().as_str()) {
         return pages.headers(HttpResponse::NotModified()).finish();
     }
-    let shown = Shown::new((&principal, kinds(&principal, &pages)), &typed, filter.list, found, pages.language);
+    let shown = Shown::new((&principal, kinds(&principal, &pages)), &typed, filter.list, found, pages.language());
     let mut page =
-        pages.page_under(&pages.inside_policy, StatusCode::OK, InboxListPage { shown, language: pages.language }.render());
+        pages.page_under(&pages.inside_policy, StatusCode::OK, InboxListPage { shown, manner: pages.manner() }.render());
     if let Ok(tag) = tag.to_string().parse() {
         page.headers_mut().insert(ETAG, tag);
     }
@@ -187,7 +187,10 @@ fn kinds<'a>(principal: &Principal, pages: &'a Pages) -> &'a [Together] {
 pub(super) async fn looking(request: &HttpRequest, shared: &Shared, pages: &Pages) -> Result<Option<Principal>, StoreError> {
     let Some(token) = pages.brought_session(request) else { return Ok(None) };
     let found = shared.store.session(token).await?;
-    Ok(found.map(|OpenSession { principal, .. }| principal))
+    Ok(found.map(|OpenSession { principal, preferences, .. }| {
+        pages.speak_to(&preferences);
+        principal
+    }))
 }
 
 /// Reads a page of a list, in the class of people who read in order to answer.

@@ -26,13 +26,13 @@ pub(super) fn wished(message: &impl HttpMessage) -> Language {
 
 /// Compiles the template of a page once for each language. `render` takes the words of the page's own language.
 macro_rules! in_languages {
-    ($page:ident, $path:tt, |$this:ident| $language:expr) => {
-        in_languages!(@ 'a, $page, $page, $path, |$this| $language);
+    ($page:ident, $path:tt, |$this:ident| $manner:expr) => {
+        in_languages!(@ 'a, $page, $page, $path, |$this| $manner);
     };
-    ($page:ident<'_>, $path:tt, |$this:ident| $language:expr) => {
-        in_languages!(@ 'a, $page<'_>, $page<'a>, $path, |$this| $language);
+    ($page:ident<'_>, $path:tt, |$this:ident| $manner:expr) => {
+        in_languages!(@ 'a, $page<'_>, $page<'a>, $path, |$this| $manner);
     };
-    (@ $life:lifetime, $page:ty, $inner:ty, $path:tt, |$this:ident| $language:expr) => {
+    (@ $life:lifetime, $page:ty, $inner:ty, $path:tt, |$this:ident| $manner:expr) => {
         const _: () = {
             #[derive(askama::Template)]
             #[template(path = $path, config = "askama.toml")]
@@ -69,17 +69,22 @@ macro_rules! in_languages {
 
                 /// The language of the page.
                 fn language(&self) -> domain::base::words::Language {
+                    self.manner().language
+                }
+
+                /// How the page speaks.
+                fn manner(&self) -> crate::pages::view::Manner {
                     let $this = self;
-                    $language
+                    $manner
                 }
             }
         };
     };
     ($page:ident, $path:tt) => {
-        in_languages!($page, $path, |this| this.page.language);
+        in_languages!($page, $path, |this| this.page.manner);
     };
     ($page:ident<'_>, $path:tt) => {
-        in_languages!($page<'_>, $path, |this| this.page.language);
+        in_languages!($page<'_>, $path, |this| this.page.manner);
     };
 }
 

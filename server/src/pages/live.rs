@@ -7,15 +7,13 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{Data, Path};
-use domain::base::text::deadline;
-use domain::base::words::Language;
 use domain::suspension::{Ending, Resolution, ResolutionReason};
 use serde::Serialize;
 use store::LinkView;
 
 use super::Pages;
 use super::answer::opened;
-use super::view::machine;
+use super::view::{Manner, machine, minute};
 use crate::edge::shared::Shared;
 
 /// The facts for a page that a person is reading.
@@ -46,7 +44,7 @@ pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Page
         Ok(found) => found,
         Err(refusal) => return refusal,
     };
-    State::of(&link, pages.language).reply(&pages)
+    State::of(&link, pages.manner()).reply(&pages)
 }
 
 impl State {
@@ -54,14 +52,14 @@ impl State {
         pages.headers(HttpResponse::build(StatusCode::OK)).insert_header((CONTENT_TYPE, "application/json")).json(self)
     }
 
-    pub(super) fn of(link: &LinkView, language: Language) -> Self {
+    pub(super) fn of(link: &LinkView, manner: Manner) -> Self {
         // When a portfolio's deadline has ended the question, the suspension itself has only the question's own deadline left.
         let ended_by_portfolio = link.suspension.ending.as_ref().and_then(Ending::portfolio_deadline);
         let ends_at = ended_by_portfolio.or_else(|| link.suspension.ends_at());
         let left_ms = ends_at.map(|at| (at - link.now).num_milliseconds().max(0));
         let deadline = ends_at.map(|at| Deadline {
             at: machine(&at),
-            text: deadline(at, link.now, language),
+            text: minute(&at, &link.now, manner),
             window_ms: (at - link.suspension.suspended_at).num_milliseconds(),
         });
         Self { ended: (!link.is_open).then(|| ended(link)), left_ms, deadline }

@@ -162,10 +162,10 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return form(&request, &shared, &pages, &sent, Some(pages.language.page_was_open_too_long().to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(pages.language().page_was_open_too_long().to_owned())).await;
     }
     let Ok(address) = read_address(&sent.address) else {
-        return form(&request, &shared, &pages, &sent, Some(pages.language.not_an_address().to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(pages.language().not_an_address().to_owned())).await;
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.request_login(address, sent.question).await {
@@ -239,7 +239,7 @@ pub(super) async fn enter(
         Err(refusal) => return refusal,
     };
     if !fits(&request, &pages, &sent.nonce) {
-        return behind(&request, &shared, &pages, Some(address), Some(pages.language.page_was_open_too_long().to_owned()));
+        return behind(&request, &shared, &pages, Some(address), Some(pages.language().page_was_open_too_long().to_owned()));
     }
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.log_in(token, pages.brought_session(&request)).await {

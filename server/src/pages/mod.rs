@@ -30,6 +30,7 @@ mod reasons;
 mod reference;
 mod scripts;
 mod session;
+mod settings;
 mod signature;
 mod signing;
 mod together;
@@ -40,7 +41,7 @@ mod work;
 use std::future::{Ready, ready};
 use std::num::NonZeroU32;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{ALLOW, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY};
@@ -52,6 +53,7 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
 use domain::base::passkey::Site;
 use domain::base::words::Language;
+use domain::people::preferences::Preferences;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use serde_json::Value;
@@ -62,7 +64,7 @@ use url::Url;
 
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
 use self::language::wished;
-use self::view::{Again, INSIDE_STYLESHEET, STYLESHEET, Trouble, TroublePage};
+use self::view::{Again, INSIDE_STYLESHEET, Manner, STYLESHEET, Trouble, TroublePage};
 use crate::config::InboxConfig;
 use crate::edge::address::host_with_port;
 use crate::edge::admission::Class;
@@ -202,11 +204,14 @@ impl AllPages {
     }
 }
 
-/// The pages for one reader: the parts that all pages share, and the language of the reader.
+/// The pages for one reader: the parts that all pages share, and what is known of the reader.
 #[derive(Clone)]
 struct Pages {
     all: web::Data<AllPages>,
-    language: Language,
+    /// The language for which the browser asks.
+    wished: Language,
+    /// What the directory knows of the reader, from when on the request's link or session is looked up.
+    known: Arc<OnceLock<Preferences>>,
 }
 
 impl Deref for Pages {
@@ -223,11 +228,26 @@ impl FromRequest for Pages {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let all = web::Data::<AllPages>::from_request(request, payload).into_inner();
-        ready(all.map(|all| Self { all, language: wished(request) }))
+        ready(all.map(|all| Self { all, wished: wished(request), known: Arc::default() }))
     }
 }
 
 impl Pages {
+    /// Speaks to this person from now on. If a request has a link and a session, the person of the link counts, who is looked up first.
+    fn speak_to(&self, reader: &Preferences) {
+        self.known.get_or_init(|| reader.clone());
+    }
+
+    /// The reader's language: that of the reader's locale, or the one for which the browser asks.
+    fn language(&self) -> Language {
+        self.known.get().and_then(Preferences::language).unwrap_or(self.wished)
+    }
+
+    /// How a page speaks to the reader.
+    fn manner(&self) -> Manner {
+        Manner { language: self.language(), zone: self.known.get().and_then(|known| known.time_zone) }
+    }
+
     /// A page that may run our scripts.
     fn live_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
         self.page_under(&self.live_policy, status, html)
@@ -253,7 +273,7 @@ impl Pages {
             Ok(html) => self.headers(HttpResponse::build(status)).body(html),
             Err(error) => {
                 tracing::error!(error = %error, "failed to render a page");
-                self.headers(HttpResponse::InternalServerError()).body(self.language.server_failed())
+                self.headers(HttpResponse::InternalServerError()).body(self.language().server_failed())
             }
         }
     }
@@ -262,7 +282,7 @@ impl Pages {
         response
             .insert_header((CONTENT_TYPE, "text/html; charset=utf-8"))
             .insert_header(("cache-control", "no-store"))
-            .insert_header((CONTENT_LANGUAGE, self.language.language()))
+            .insert_header((CONTENT_LANGUAGE, self.language().language()))
             .insert_header((VARY, "accept-language"))
             // With `no-referrer` browsers would send `Origin: null` with a form POST.
             .insert_header(("referrer-policy", "same-origin"))
@@ -350,6 +370,10 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource(
             absence::OUT_OF_OFFICE,
             [(M::GET, web::to(absence::show)), (M::HEAD, web::to(absence::show)), (M::POST, web::to(absence::change))],
+        ))
+        .service(resource(
+            settings::SETTINGS,
+            [(M::GET, web::to(settings::show)), (M::HEAD, web::to(settings::show)), (M::POST, web::to(settings::change))],
         ))
         .service(resource("/passkeys/challenge", [(M::POST, web::to(passkeys::challenge))]))
         .service(resource("/passkeys/remove", [(M::POST, web::to(passkeys::remove))]))

@@ -159,7 +159,7 @@ pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<S
     };
     let Some(issuer) = &pages.issuer else { return Failed::NoIssuer.page(&pages) };
     let Some(cookie) = pages.brought_cookie(&request).filter(|_| fits(&request, &pages, &sent.nonce)) else {
-        return form(&request, &shared, &pages, &sent, Some(pages.language.page_was_open_too_long().to_owned())).await;
+        return form(&request, &shared, &pages, &sent, Some(pages.language().page_was_open_too_long().to_owned())).await;
     };
     let mut random = [0; 32];
     shared.entropy.fill(&mut random);

@@ -82,8 +82,9 @@ pub(super) async fn state(request: HttpRequest, id: Path<String>, shared: Data<S
     };
     let Ok(_place) = shared.admission.enter(Class::Read).await else { return refuse(StatusCode::SERVICE_UNAVAILABLE) };
     let Ok(Some(open)) = shared.store.session(token).await else { return refuse(StatusCode::NOT_FOUND) };
+    pages.speak_to(&open.preferences);
     match shared.store.question(open.principal, id).await {
-        Ok(link) => State::of(&link, pages.language).reply(&pages),
+        Ok(link) => State::of(&link, pages.manner()).reply(&pages),
         Err(_) => refuse(StatusCode::NOT_FOUND),
     }
 }

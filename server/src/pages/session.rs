@@ -7,8 +7,9 @@
 use actix_web::cookie::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::{HttpRequest, HttpResponse};
+use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
-use store::SessionToken;
+use store::{OpenSession, SessionToken};
 
 use super::Pages;
 use super::guard::Form;
@@ -23,6 +24,7 @@ pub(super) use crate::edge::problem::LOGIN;
 /// A person who logged in, with the secret of the session.
 pub(super) struct Session {
     pub(super) principal: Principal,
+    pub(super) preferences: Preferences,
     token: SessionToken,
 }
 
@@ -101,6 +103,9 @@ impl Pages {
         let place = shared.admission.enter(Class::Read).await.map_err(|_| later())?;
         let found = person(shared, &token).await.map_err(|_| later())?;
         drop(place);
-        Ok(found.map(|principal| Session { principal, token }))
+        Ok(found.map(|OpenSession { principal, preferences, .. }| {
+            self.speak_to(&preferences);
+            Session { principal, preferences, token }
+        }))
     }
 }

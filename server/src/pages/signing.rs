@@ -73,8 +73,8 @@ fn evidence(form: &Form, link: &LinkView, value: &Value, language: Language) -> 
 
 fn asked(form: &Form, link: &LinkView, pages: &Pages) -> Option<Asked> {
     let (Some(Signer::Person(passkeys)), Some(site)) = (&link.signer, &pages.site) else { return None };
-    let value = form.answer(link, pages.language).ok()?;
-    let evidence = evidence(form, link, &value, pages.language)?;
+    let value = form.answer(link, pages.language()).ok()?;
+    let evidence = evidence(form, link, &value, pages.language())?;
     let challenge = evidence.challenge(link.suspension.id, &value)?;
     let passkeys = usable(passkeys, &site.rp_id);
     (link.is_open && !passkeys.is_empty()).then(|| Asked::signature(&challenge, &site.rp_id, passkeys))

@@ -10,7 +10,6 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::ids::SuspensionId;
-use domain::base::words::Language;
 use domain::problem::Rejection;
 use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::evidence::Evidence;
@@ -26,7 +25,7 @@ use super::form::Form;
 use super::reasons::{self, Reasons};
 use super::scripts::TIMES;
 use super::session::{Session, see_other};
-use super::view::{Apart, Choices, Line, TogetherPage, TogetherTold, Togetherness, Whole};
+use super::view::{Apart, Choices, Line, Manner, TogetherPage, TogetherTold, Togetherness, Whole};
 use super::way::tries_of;
 use crate::config::Together;
 use crate::edge::admission::Class;
@@ -122,7 +121,7 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
 }
 
 /// The question as it is shown whole, if it may be answered together with others.
-fn whole(link: &LinkView, kinds: &[Together], language: Language) -> Result<Whole, Unfit> {
+fn whole(link: &LinkView, kinds: &[Together], manner: Manner) -> Result<Whole, Unfit> {
     fits(&link.suspension, &link.question, kinds)?;
     if !link.is_open {
         return Err(Unfit::Ended);
@@ -130,7 +129,7 @@ fn whole(link: &LinkView, kinds: &[Together], language: Language) -> Result<Whol
     if !link.may_answer {
         return Err(Unfit::NotYours);
     }
-    Whole::of(link, language).ok_or(Unfit::OnItsOwnPage)
+    Whole::of(link, manner).ok_or(Unfit::OnItsOwnPage)
 }
 
 /// The questions that were chosen, as they are now.
@@ -150,9 +149,9 @@ impl Chosen {
                 chosen.apart.push(Apart::missing());
                 continue;
             };
-            match whole(&link, &pages.inbox.together, pages.language) {
+            match whole(&link, &pages.inbox.together, pages.manner()) {
                 Ok(whole) => chosen.links.push((link, whole)),
-                Err(unfit) => chosen.apart.push(Apart::of(&link, unfit, pages.language)),
+                Err(unfit) => chosen.apart.push(Apart::of(&link, unfit, pages.language())),
             }
         }
         Ok(chosen)
@@ -331,7 +330,7 @@ async fn decided(
     if links().any(|link| link.suspension.choice(&value).is_none()) {
         return shown(request, (session, shared, pages), &chosen, (form, Some(Problem::NotAChoice)));
     }
-    if links().any(|link| reasons::check(&form.reason, link, &value, pages.language).is_err()) {
+    if links().any(|link| reasons::check(&form.reason, link, &value, pages.language()).is_err()) {
         return shown(request, (session, shared, pages), &chosen, (form, Some(Problem::ReasonWithoutNo)));
     }
     let mut results = url::form_urlencoded::Serializer::new(String::new());
@@ -383,7 +382,7 @@ pub(super) async fn done(request: HttpRequest, shared: Data<Shared>, pages: Page
         let told = TOLD.iter().find(|(name, _)| *name == told).map(|(_, told)| *told);
         let Some(id) = SuspensionId::parse(id) else { continue };
         match read(id, &session, &shared, &pages).await {
-            Ok(Some(link)) => lines.push(Line::of(&link, told, pages.language)),
+            Ok(Some(link)) => lines.push(Line::of(&link, told, pages.language())),
             Ok(None) => {}
             Err(response) => return response,
         }

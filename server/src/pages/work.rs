@@ -43,7 +43,7 @@ pub(super) async fn around(shared: &Shared, pages: &Pages, link: &LinkView, back
     let by = &link.suspension.asked_by;
     let asker = Principal::agent(&by.name, by.owner.clone());
     let Ok(Some(work)) = shared.store.work(asker, link.suspension.intent_id).await else { return later() };
-    let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: false, language: pages.language };
+    let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: false, manner: pages.manner() };
     let around = Around::new(page, CameFrom::Question { back, waiting: link.waiting }, work, link.now);
     pages.page(StatusCode::OK, around.render())
 }

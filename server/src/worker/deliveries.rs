@@ -19,7 +19,8 @@ use domain::asking::policy::AskingPolicy;
 use domain::base::clock::Clock;
 use domain::base::ids::{DeliveryId, Entropy};
 use domain::base::quotation::without_secret;
-use domain::base::words::{self, Language};
+use domain::base::words::Language;
+use domain::people::preferences::TimeZone;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
 use domain::suspension::{Question, RequiredAssurance, ResponseType};
@@ -406,6 +407,7 @@ impl Deliveries {
         let named = delivery.question.assignees.is_some()
             || delivery.question.recipients != self.operators
             || !self.operators.contains(&delivery.recipient);
+        let language = delivery.preferences.language().unwrap_or_default();
         Message {
             delivery_id: delivery.id,
             intent_id: suspension.intent_id,
@@ -417,37 +419,38 @@ impl Deliveries {
             bounce_token: delivery.bounce_token.expose(),
             in_reply_to: delivery.first.map(|first| self.message_id(first)),
             recipient: delivery.recipient.clone(),
+            language,
             agent: delivery.agent.clone(),
             intent_title: delivery.intent_title.clone(),
             question: delivery.question.question.clone(),
             waiting: delivery.waiting,
             answers,
-            demands: demands(&delivery.question),
+            demands: demands(&delivery.question, language),
             link: format!("{}a/{}", self.public_url, delivery.token.expose()),
-            occasion: occasion(delivery),
+            occasion: occasion(delivery, language),
             sent_at: delivery.now,
             suspended_at: suspension.suspended_at,
             expires_at: suspension.ends_at(),
-            plan: plan(delivery, &self.channels),
-            display_time_zone: self.display_time_zone,
+            plan: plan(delivery, &self.channels, language),
+            display_time_zone: delivery.preferences.time_zone.map(TimeZone::tz).or(self.display_time_zone),
             public_host: crate::edge::address::host_with_port(&self.public_url),
-            why_you: if named { words::BECAUSE_THE_AGENT_ASKED } else { words::BECAUSE_YOU_OPERATE }.to_owned(),
+            why_you: if named { language.because_the_agent_asked() } else { language.because_you_operate() }.to_owned(),
         }
     }
 }
 
 /// The demands of a question on an answer, and what makes it weigh more than others, in words. The agent's own explanation is not among
 /// them: a message may pass through other hands (RFC-0025 §11).
-fn demands(question: &Question) -> Vec<&'static str> {
+fn demands(question: &Question, language: Language) -> Vec<&'static str> {
     let needs_login = question.required_assurance == Some(RequiredAssurance::Session);
-    let login = needs_login.then_some(words::ANSWER_NEEDS_LOGIN);
-    let comment = question.comment_on_refusal.as_ref().map(|_| words::REFUSAL_NEEDS_COMMENT);
-    let grounds = question.grounds.iter().flat_map(|grounds| grounds.in_a_message());
+    let login = needs_login.then_some(language.answer_needs_login());
+    let comment = question.comment_on_refusal.as_ref().map(|_| language.refusal_needs_comment());
+    let grounds = question.grounds.iter().flat_map(|grounds| grounds.in_a_message(language));
     login.into_iter().chain(comment).chain(grounds).collect()
 }
 
 /// The reason of this message: a person is asked, asked again, or asked because others did not answer.
-fn occasion(delivery: &LeasedDelivery) -> Occasion {
+fn occasion(delivery: &LeasedDelivery, language: Language) -> Occasion {
     if delivery.first.is_some() && delivery.repeated {
         return Occasion::RemindedOnRequest;
     }
@@ -458,19 +461,19 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
     if delivery.asked_before.is_empty() {
         return Occasion::Question;
     }
-    Occasion::Escalation { asked_before: delivery.asked_before.iter().map(|person| words::no_answer_yet(person)).collect() }
+    Occasion::Escalation { asked_before: delivery.asked_before.iter().map(|person| language.no_answer_yet(person)).collect() }
 }
 
 /// The steps still to come, each with its time and a sentence for this recipient; the last row tells how the question ends.
-fn plan(delivery: &LeasedDelivery, channels: &Channels) -> Vec<(DateTime<Utc>, String)> {
+fn plan(delivery: &LeasedDelivery, channels: &Channels, language: Language) -> Vec<(DateTime<Utc>, String)> {
     let plan = Plan::of(&delivery.suspension, &delivery.question, channels);
     let to_come = plan.steps.iter().filter(|step| step.attempt > delivery.attempt);
     let rows = to_come.map(|step| {
         let you = step.tells(&delivery.recipient);
-        let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(&step.recipients()) };
+        let sentence = if you { language.you_get_a_reminder().to_owned() } else { language.will_be_asked(&step.recipients()) };
         (step.at, sentence)
     });
-    rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence(Language::English)))).collect()
+    rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence(language)))).collect()
 }
 
 fn word(result: &DeliveryResult) -> &'static str {

@@ -60,6 +60,7 @@ impl Logins {
         LoginMail {
             message_id: self.message_id(login),
             recipient: login.address.clone(),
+            language: login.preferences.language().unwrap_or_default(),
             link: format!("{}login/{}", self.public_url, login.token.expose()),
             sent_at: login.asked_at,
             minutes: LOGIN_LASTS.num_minutes(),

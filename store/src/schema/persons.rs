@@ -15,6 +15,7 @@ diesel::table! {
         removed_at -> Nullable<Moment>,
         managed -> Bool,
         absence -> Nullable<Document>,
+        preferences -> Nullable<Document>,
     }
 }
 

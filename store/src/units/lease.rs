@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::DeliveryId;
+use domain::people::preferences::Preferences;
 use domain::suspension::channel::EMAIL;
 use domain::suspension::delivery::Fate;
 
@@ -13,7 +14,7 @@ use super::queue::{drop_unsent, settle};
 use super::secret::secret;
 use super::timers::PUT_OFF_SECONDS;
 use crate::PRODUCTION_MARK;
-use crate::assigning::{counted, is_assigned_to};
+use crate::assigning::{counted, is_assigned_to, preferences_of};
 use crate::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::link::{LINK_SECRET, LinkToken};
 use crate::reads::{WAITING_COUNTED, hold};
@@ -265,7 +266,7 @@ fn lease_delivery<R: Rows>(
     rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at, tries, linked })?;
     // Every try gets a fresh token: the token of an earlier try may have left the server.
     let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
-    let message = with_waiting(rows, &suspension, message)?;
+    let message = completed(rows, &suspension, &row, message)?;
     suspension.suspension.counted = counted(rows.reads(), &suspension)?;
     Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, message, &secrets.bounce, now))
 }
@@ -293,9 +294,13 @@ fn mint<R: Rows>(
     Ok(token)
 }
 
-/// The message with the number of intents that wait for the one that asks. Only a message that leaves needs it.
-fn with_waiting<R: Rows>(rows: &mut R, suspension: &SuspensionRow, message: Message) -> RowsResult<Message> {
-    Ok(Message { waiting: rows.reads().held_up(suspension.intent, WAITING_COUNTED)?, ..message })
+/// The message with the number of intents that wait for the one that asks, and with the time zone and the locale of the person whom a mail
+/// reaches. Only a message that leaves needs them.
+fn completed<R: Rows>(rows: &mut R, suspension: &SuspensionRow, row: &OutboxRow, message: Message) -> RowsResult<Message> {
+    let waiting = rows.reads().held_up(suspension.intent, WAITING_COUNTED)?;
+    // A room has no language of its own.
+    let preferences = if row.channel == EMAIL { preferences_of(rows.reads(), &row.recipient)? } else { Preferences::default() };
+    Ok(Message { waiting, preferences, ..message })
 }
 
 /// Everything a message says when it leaves at `now`.
@@ -328,6 +333,7 @@ fn letter(
         suspension: suspension.suspension,
         question: message.question,
         waiting: message.waiting,
+        preferences: message.preferences,
         now,
     }
 }
@@ -344,7 +350,7 @@ pub(crate) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: DeliveryId) ->
     let (bounce_secret, link_secret) = (secret(rows, env, BOUNCE_SECRET)?, secret(rows, env, LINK_SECRET)?);
     let (suspension, message) = read(rows, &row)?;
     let token = mint(rows, env, &suspension, &row, &link_secret, env.clock.now())?;
-    let message = with_waiting(rows, &suspension, message)?;
+    let message = completed(rows, &suspension, &row, message)?;
     let sent_at = row.settled_at.unwrap_or(row.queued_at);
     Ok(Some(letter(row, [0; 16], token, suspension, message, &bounce_secret, sent_at)))
 }

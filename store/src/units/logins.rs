@@ -86,7 +86,8 @@ pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<LeasedLo
         (row.lease, row.due_at, row.tries) = (Some(lease.to_vec()), Some(now + LEASE_LASTS), row.tries + 1);
         rows.update_login(&row)?;
         let LoginRow { id, tries, asked_at, expires_at, .. } = row;
-        leased.logins.push(LeasedLogin { id, lease, address: person.address, token, tries, asked_at, expires_at });
+        let Person { address, preferences, .. } = person;
+        leased.logins.push(LeasedLogin { id, lease, address, preferences, token, tries, asked_at, expires_at });
     }
     leased.next_due = next_due(rows.reads())?;
     Ok(leased)
@@ -189,6 +190,7 @@ pub(crate) fn session<R: ReadRows>(rows: &mut R, hash: &[u8; 32], now: DateTime<
     Ok(found.filter(|(session, _)| is_open(session, now)).map(|(session, person)| OpenSession {
         id: session.id,
         principal: Principal::person(&person.address, person.role, session.id),
+        preferences: person.preferences,
         is_stale: now.signed_duration_since(session.used_at) >= NOTED_EVERY,
     }))
 }

@@ -1,6 +1,7 @@
 //! The contents of a message that follow from the question and from the other messages about it.
 
 use domain::base::ids::DeliveryId;
+use domain::people::preferences::Preferences;
 use domain::suspension::Question;
 use domain::suspension::delivery::{Delivery, DeliveryState as Shown, Sibling};
 
@@ -24,6 +25,8 @@ pub(super) struct Message {
     pub(super) intent_title: String,
     /// How many other intents wait for the intent that asks; counted when the message leaves.
     pub(super) waiting: u32,
+    /// The time zone and the locale of the recipient; read when the message leaves.
+    pub(super) preferences: Preferences,
     /// The earliest message about the question that was accepted for the same recipient on the same channel, if there is one.
     pub(super) first: Option<DeliveryId>,
     /// The other people that earlier attempts asked; empty if this recipient was asked before, even by another channel.
@@ -42,8 +45,17 @@ impl Message {
         let question = rows.reads().question(suspension)?;
         let intent_title = rows.reads().title(suspension.intent)?;
         let (first, asked_before) = (None, Vec::new());
-        let mut told =
-            Self { question, intent_title, waiting: 0, first, asked_before, repeated: false, superseded: false, covered: false };
+        let mut told = Self {
+            question,
+            intent_title,
+            waiting: 0,
+            preferences: Preferences::default(),
+            first,
+            asked_before,
+            repeated: false,
+            superseded: false,
+            covered: false,
+        };
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }

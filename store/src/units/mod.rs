@@ -40,6 +40,7 @@ pub(crate) mod people;
 mod places;
 mod plans;
 pub(crate) mod portfolios;
+pub(crate) mod preferences;
 pub(crate) mod presence;
 mod queue;
 pub(crate) mod receipts;

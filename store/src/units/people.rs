@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::{PersonAdded, PersonChanged, PersonNamed, ServerEvent};
-use domain::people::person::{PEOPLE_MAX, Person};
-use domain::people::principal::{Principal, Role};
+use domain::people::person::{PEOPLE_MAX, Person, PersonChange};
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::{OutOfOffice, PersonView};
 
@@ -26,7 +26,7 @@ pub(crate) fn add<R: Rows>(
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
     }
-    let NewPerson { id, address, role } = match person {
+    let NewPerson { id, address, role, preferences } = match person {
         Ok(person) => person.clone(),
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
@@ -40,7 +40,7 @@ pub(crate) fn add<R: Rows>(
         return Ok(Err(Rejection::invalid("address", "count", message)));
     }
     let (added_at, added_by) = (env.clock.now(), principal.name.clone());
-    let person = Person { id, address, role, added_at, added_by, confirmed_at: None, managed: false, absence: None };
+    let person = Person { id, address, role, added_at, added_by, confirmed_at: None, managed: false, absence: None, preferences };
     enter(rows, env, principal, &person)?;
     Ok(Ok(PersonView::of(person, Vec::new(), None)))
 }
@@ -48,7 +48,8 @@ pub(crate) fn add<R: Rows>(
 /// Lists a person, whose address is not listed.
 pub(super) fn enter<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Person) -> RowsResult<()> {
     let (person_id, address) = (person.id, person.address.clone());
-    let event = PersonAdded { person_id, address, role: person.role, credential: principal.credential };
+    let (time_zone, locale) = person.preferences.names();
+    let event = PersonAdded { person_id, address, role: person.role, time_zone, locale, credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::PersonAdded(event))?;
     rows.insert_person(person)
 }
@@ -67,13 +68,13 @@ pub(super) fn find<R: ReadRows>(rows: &mut R, named: &Named) -> RowsResult<Optio
     }
 }
 
-/// Gives a person another role. If the person has it already, nothing happens, and no event is written.
+/// Changes a person. If the person is so already, nothing happens, and no event is written.
 pub(crate) fn change<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     principal: &Principal,
     named: &Wanted<Named>,
-    role: &Wanted<Role>,
+    change: &Wanted<PersonChange>,
 ) -> Decided<PersonView> {
     if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
         return Ok(Err(rejection));
@@ -83,16 +84,16 @@ pub(crate) fn change<R: Rows>(
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
     server_log::begin(rows, env)?;
-    let Some(mut person) = find(rows.reads(), named)? else { return Ok(Err(Rejection::NotFound)) };
-    let role = match role {
-        Ok(role) => *role,
+    let Some(before) = find(rows.reads(), named)? else { return Ok(Err(Rejection::NotFound)) };
+    let change = match change {
+        Ok(change) => change.clone(),
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
-    if person.managed {
-        return Ok(Err(Rejection::managed_person(&person.address)));
+    if before.managed {
+        return Ok(Err(Rejection::managed_person(&before.address)));
     }
-    if person.role != role {
-        person.role = role;
+    let person = change.of(before.clone());
+    if person != before {
         update(rows, env, principal, &person)?;
     }
     let groups = rows.reads().groups_of(person.id)?;
@@ -109,7 +110,8 @@ fn absent<R: Rows>(rows: &mut R, env: &Env<'_>, person: &Person) -> RowsResult<O
 /// Changes a person, who is given as the person is from now on.
 pub(super) fn update<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, person: &Person) -> RowsResult<()> {
     let (person_id, address) = (person.id, person.address.clone());
-    let event = PersonChanged { person_id, address, role: person.role, credential: principal.credential };
+    let (time_zone, locale) = person.preferences.names();
+    let event = PersonChanged { person_id, address, role: person.role, time_zone, locale, credential: principal.credential };
     server_log::append(rows, env, &principal.name, &ServerEvent::PersonChanged(event))?;
     rows.update_person(person)
 }

@@ -43,17 +43,14 @@ fn make<R: Rows>(rows: &mut R, env: &Env<'_>, change: &Change, ids: &mut HashMap
         Change::RemoveGroup(group) => groups::end(rows, env, &actor, &group.name),
         Change::RemovePerson(person) => people::end(rows, env, &actor, person),
         Change::ChangePerson(person) => people::update(rows, env, &actor, person),
-        Change::AddPerson { address, role } => {
+        Change::AddPerson { address, role, preferences } => {
             let (added_at, added_by) = (env.clock.now(), actor.name.clone());
             let id = PersonId(env.entropy.uuid(added_at));
             ids.insert(address.clone(), id);
-            let (address, role) = (address.clone(), *role);
-            people::enter(
-                rows,
-                env,
-                &actor,
-                &Person { id, address, role, added_at, added_by, confirmed_at: None, managed: true, absence: None },
-            )
+            let (address, role, preferences) = (address.clone(), *role, preferences.clone());
+            let person =
+                Person { id, address, role, added_at, added_by, confirmed_at: None, managed: true, absence: None, preferences };
+            people::enter(rows, env, &actor, &person)
         }
         Change::SetGroup(group) => {
             let members = group.members.iter().map(|address| ids.get(address).copied()).collect::<Option<Vec<_>>>();

@@ -236,7 +236,7 @@ on_each_store! {
         plain.move_to("Europe/Berlin").await;
         plain.open(&link).await;
         let text = plain.text().await;
-        assert!(text.contains("Tue 24 Nov, 10:00 UTC") && text.contains("Times are UTC.") && !text.contains("CET"), "{text}");
+        assert!(text.contains("Tue 24 Nov, 10:00 UTC") && text.contains("Times in UTC.") && !text.contains("CET"), "{text}");
         browser.press("button[value=approve]").await;
         let text = browser.text().await;
         assert!(text.contains("CET") && !text.contains("UTC"), "the last page tells them as the first does: {text}");

@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 81] = [
+const ASKED_FOR: [&str; 82] = [
     "execute",
     "create",
     "intent",
@@ -77,6 +77,7 @@ const ASKED_FOR: [&str; 81] = [
     "add_person",
     "people",
     "change_person",
+    "choose_preferences",
     "set_absence",
     "own_absence",
     "remove_person",
@@ -304,6 +305,7 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("add_person", cell(store.add_person(me(), wrong())).await);
     push("people", cell(store.people(me())).await);
     push("change_person", cell(store.change_person(me(), wrong(), wrong())).await);
+    push("choose_preferences", cell(store.choose_preferences(me(), wrong())).await);
     push("set_absence", cell(store.set_absence(me(), wrong(), wrong())).await);
     push("own_absence", cell(store.own_absence(me())).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
@@ -458,6 +460,7 @@ export_page            | 403  403  403  | 403  403  403  | yes  yes  yes  | yes 
 add_person             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 people                 | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 change_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+choose_preferences     | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 set_absence            | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 own_absence            | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 remove_person          | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403

@@ -97,7 +97,7 @@ on_each_store! {
         assert_eq!(listed[0], json!({
             "id": ada["id"], "address": ADA, "role": "operator", "groups": ["board", "finance"],
             "added_at": "2026-11-24T08:00:00.000000Z", "added_by": "test-admin", "confirmed_at": null,
-            "managed": false, "out_of_office": null,
+            "managed": false, "time_zone": null, "locale": null, "out_of_office": null,
         }));
         assert_eq!((&listed[1]["address"], &listed[1]["groups"], listed.as_array().unwrap().len()), (&json!(BOB), &json!(["finance"]), 2));
         assert_eq!(groups(app).await, json!([{"name": "board", "members": [ADA], "managed": false}, made]));
@@ -192,7 +192,7 @@ on_each_store! {
             ("POST", "people", json!({"address": BOB, "role": "root"}), "role", "type"),
             ("POST", "people", json!({"address": BOB, "role": "auditor", "groups": ["finance"]}), "groups", "unknown"),
             ("POST", "people", json!({"address": "ADA@example.com", "role": "admin"}), "address", "unique"),
-            ("PATCH", &*ada, json!({}), "role", "required"),
+            ("PATCH", &*ada, json!({"role": null}), "role", "type"),
             ("PATCH", &*ada, json!({"role": "channel"}), "role", "choice"),
             ("PATCH", &*ada, json!({"role": "auditor", "address": BOB}), "address", "unknown"),
             ("PUT", "groups/finance", json!({}), "members", "required"),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::base::ids::{Entropy as _, PersonId};
+use domain::people::preferences::Preferences;
 use domain::people::principal::Role;
 use harness::app::{Backend, TestApp};
 use harness::on_each_store;
@@ -20,7 +21,7 @@ pub(crate) const ADA: &str = "ada@example.com";
 /// Lists a person.
 pub(crate) async fn list(app: &TestApp, address: &str, role: Role) {
     let id = PersonId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
-    let person = NewPerson { id, address: address.to_owned(), role };
+    let person = NewPerson { id, address: address.to_owned(), role, preferences: Preferences::default() };
     app.store().add_person(account::principal(), Ok(person)).await.unwrap();
 }
 
@@ -288,7 +289,7 @@ on_each_store! {
         list(app, ADA, Role::Auditor).await;
         for (role, words) in [(Role::Auditor, "listed already, with the role auditor"), (Role::Admin, "change the role of that person")] {
             let id = PersonId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
-            let again = NewPerson { id, address: ADA.to_owned(), role };
+            let again = NewPerson { id, address: ADA.to_owned(), role, preferences: Preferences::default() };
             let refused = app.store().add_person(account::principal(), Ok(again)).await.unwrap_err();
             assert!(format!("{refused:?}").contains(words), "{refused:?}");
         }

@@ -17,6 +17,7 @@ mod keys;
 pub(crate) mod logins;
 pub(crate) mod openid;
 pub(crate) mod passkeys;
+mod preferences;
 mod quorum_changes;
 pub(crate) mod quorums;
 mod roster;

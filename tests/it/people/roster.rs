@@ -5,7 +5,7 @@
 use domain::people::group::GROUPS_MAX;
 use domain::people::person::PEOPLE_MAX;
 use domain::people::principal::Role;
-use domain::people::roster::Roster;
+use domain::people::roster::{Entry, Roster};
 use harness::app::TestApp;
 use harness::{on_each_store, rows};
 use serde_json::{Value, json};
@@ -18,7 +18,9 @@ use super::passkeys::{at_home, person_with_passkey};
 
 /// The file with these people and groups.
 pub(super) fn file(people: &[(&str, Role)], groups: &[(&str, &[&str])]) -> Roster {
-    let people: Vec<(String, Role)> = people.iter().map(|(address, role)| ((*address).to_owned(), *role)).collect();
+    let entry =
+        |(address, role): &(&str, Role)| Entry { address: (*address).to_owned(), role: *role, time_zone: None, locale: None };
+    let people: Vec<Entry> = people.iter().map(entry).collect();
     let members = |members: &[&str]| members.iter().map(|member| (*member).to_owned()).collect();
     let groups = groups.iter().map(|(name, named)| ((*name).to_owned(), members(named))).collect();
     Roster::read(&people, &groups).unwrap()

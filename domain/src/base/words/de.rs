@@ -44,16 +44,10 @@ pub(super) fn date_and_clock(at: DateTime<Utc>, year_is_named: bool) -> String {
     if year_is_named { format!("{weekday}, {day} {}, {clock}", at.year()) } else { format!("{weekday}, {day}, {clock}") }
 }
 
-/// The date and the time of day to the second, with its zone.
+/// The date and the time of day to the second.
 pub(super) fn date_and_second(at: DateTime<Utc>) -> String {
-    format!("{}, {} {}", weekday(at), day_and_month(at), at.format("%Y, %H:%M:%S UTC"))
+    format!("{}, {} {}", weekday(at), day_and_month(at), at.format("%Y, %H:%M:%S"))
 }
-
-/// The form of a time of day in another zone, with the zone's name behind it.
-pub(super) const CLOCK_IN_ZONE: &str = "%H:%M %Z";
-
-/// As [`CLOCK_IN_ZONE`] with the date, for a date that differs from the one in UTC.
-pub(super) const DATE_AND_CLOCK_IN_ZONE: &str = "%-d.%-m., %H:%M %Z";
 
 /// A time in UTC, with the same time in another zone.
 pub(super) fn and_in_zone(utc: &str, in_zone: impl Display) -> String {

@@ -41,16 +41,10 @@ pub fn date_and_clock(at: DateTime<Utc>, year_is_named: bool) -> String {
     at.format(if year_is_named { "%a %-d %b %Y, %H:%M" } else { "%a %-d %b, %H:%M" }).to_string()
 }
 
-/// The date and the time of day to the second, with its zone.
+/// The date and the time of day to the second.
 pub fn date_and_second(at: DateTime<Utc>) -> String {
-    at.format("%a %-d %b %Y at %H:%M:%S UTC").to_string()
+    at.format("%a %-d %b %Y at %H:%M:%S").to_string()
 }
-
-/// The form of a time of day in another zone, with the zone's name behind it.
-pub const CLOCK_IN_ZONE: &str = "%H:%M %Z";
-
-/// As [`CLOCK_IN_ZONE`] with the date, for a date that differs from the one in UTC.
-pub const DATE_AND_CLOCK_IN_ZONE: &str = "%a %-d %b, %H:%M %Z";
 
 /// A time in UTC, with the same time in another zone.
 pub fn and_in_zone(utc: &str, in_zone: impl Display) -> String {

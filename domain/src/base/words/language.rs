@@ -74,8 +74,6 @@ macro_rules! words {
 words! {
     constants {
         language: LANGUAGE,
-        clock_in_zone: CLOCK_IN_ZONE,
-        date_and_clock_in_zone: DATE_AND_CLOCK_IN_ZONE,
         words_may_mislead: WORDS_MAY_MISLEAD,
         says_one_thing_and_sends_another: SAYS_ONE_THING_AND_SENDS_ANOTHER,
         two_answers_look_alike: TWO_ANSWERS_LOOK_ALIKE,

@@ -129,11 +129,13 @@ fn of_sets(operation_id: &str) -> Option<Value> {
         "plans_approve" => json!({ "plan_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "notes": "Checked by phone." }),
         "plans_reject" => json!({ "plan_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "notes": "The IBAN is new." }),
         "tasks_escalate" => json!({ "reason": "The invoice names a person who is not in the list." }),
-        "people_add" => json!({ "address": "ada@example.com", "role": "operator" }),
+        "people_add" => {
+            json!({ "address": "ada@example.com", "role": "operator", "time_zone": "Europe/Vienna", "locale": "de-AT" })
+        }
         "people_leave" => {
             json!({ "from": "2026-12-20T08:00:00Z", "until": "2027-01-04T08:00:00Z", "deputy": "bob@example.com" })
         }
-        "people_change" => json!({ "role": "auditor" }),
+        "people_change" => json!({ "role": "auditor", "time_zone": "Europe/Vienna", "locale": null }),
         "groups_set" => json!({ "members": ["ada@example.com", "bob@example.com"] }),
         "tasks_delegate" => json!({ "capability": "translate", "payload": { "text": "Rechnung" } }),
         _ => return None,

@@ -1,4 +1,4 @@
-// Tells times in the reader's own zone, and how long a time is, in the words of a page.
+// Tells times in the reader's own zone, which the page names or the browser knows, and how long a time is, in the words of a page.
 function inWords(ms, words) {
   const unit = (count, name) => (count ? words[name].replace("{}", count) : "");
   const mins = Math.round(ms / 6e4), hours = Math.round(mins / 60);
@@ -9,15 +9,21 @@ function inWords(ms, words) {
   return first + (first && rest && " ") + rest;
 }
 {
-  const two = "2-digit", year = "numeric";
+  const two = "2-digit", year = "numeric", { lang, dataset } = document.documentElement;
+  // The date, for comparison: year-month-day.
+  const date = (at, timeZone) => at.toLocaleDateString("sv", { timeZone });
+  let timeZone = dataset.zone;
+  // A browser may know fewer zones than the server. Then it tells its own, and says so behind each time.
+  try { date(new Date(), timeZone); } catch { timeZone = undefined; }
   const tell = () => {
-    const now = new Date();
+    const today = date(new Date(), timeZone);
     for (const time of document.querySelectorAll("time")) {
       const at = new Date(time.dateTime), said = time.textContent;
-      const day = /\d\.? [A-Z]\p{Ll}/u.test(said) || at.toDateString() !== now.toDateString();
-      time.textContent = at.toLocaleString(document.documentElement.lang + "-GB", {
+      const day = /\d\.? [A-Z]\p{Ll}/u.test(said) || date(at, timeZone) !== today;
+      time.textContent = at.toLocaleString(lang + "-GB", {
+        timeZone,
         ...(day && { weekday: "short", day: year, month: "short" }),
-        ...(at.getFullYear() !== now.getFullYear() && { year }),
+        ...(date(at, timeZone).slice(0, 4) !== today.slice(0, 4) && { year }),
         ...(/:\d\d:/.test(said) && { second: two }),
         hour: two, minute: two, timeZoneName: "short",
       });

@@ -79,7 +79,7 @@ impl DashboardPage {
         times_path: String,
         found: &Dashboard,
     ) -> Self {
-        let language = page.language;
+        let language = page.manner.language;
         let questions = &found.questions;
         let counted: Vec<Counted> = questions.iter().map(|own| own.counted.clone()).collect();
         let count_of = |outcome| counted.iter().filter(|question| question.outcome == outcome).count() as u64;

@@ -6,7 +6,7 @@ use domain::base::words::Language;
 use domain::suspension::grounds::{Content, EarlierDecision, Explanation, Grounds, ended_in_words};
 use serde_json::Value;
 
-use super::moment::{machine, near, second};
+use super::moment::{Manner, machine, near, second};
 use super::{line, phrase};
 
 /// The longest answer to an earlier question, in characters.
@@ -46,13 +46,14 @@ pub(in crate::pages) struct EarlierShown {
 
 impl GroundsShown {
     /// The grounds on the page of a question; with `now`, times are near it.
-    pub(in crate::pages) fn of(grounds: Option<&Grounds>, now: Option<DateTime<Utc>>, language: Language) -> Self {
+    pub(in crate::pages) fn of(grounds: Option<&Grounds>, now: Option<DateTime<Utc>>, manner: Manner) -> Self {
+        let language = manner.language;
         let Some(grounds) = grounds else { return Self::default() };
         Self {
             key: grounds.question_key.as_deref().map(phrase),
             reversibility: grounds.reversibility.map(|reversibility| reversibility.in_words(language)),
             explanation: grounds.explanation.as_ref().map(|explanation| explained(explanation, language)).unwrap_or_default(),
-            earlier: grounds.earlier.iter().map(|earlier| EarlierShown::of(earlier, now, language)).collect(),
+            earlier: grounds.earlier.iter().map(|earlier| EarlierShown::of(earlier, now, manner)).collect(),
         }
     }
 
@@ -75,18 +76,18 @@ fn explained(explanation: &Explanation, language: Language) -> Vec<(String, Valu
 }
 
 impl EarlierShown {
-    fn of(earlier: &EarlierDecision, now: Option<DateTime<Utc>>, language: Language) -> Self {
+    fn of(earlier: &EarlierDecision, now: Option<DateTime<Utc>>, manner: Manner) -> Self {
         let decided = earlier.content.read().cloned().unwrap_or_default();
         let value = decided.value.as_ref().map(typed);
         let label = decided.label.as_deref().map(|label| quoted(label, ANSWER_CHARS_MAX));
         let code = label.as_ref().and(value.clone()).filter(|code| Some(code) != label.as_ref());
         Self {
-            outcome: ended_in_words(earlier.resolution, earlier.reason, language),
+            outcome: ended_in_words(earlier.resolution, earlier.reason, manner.language),
             answer: label.or(value),
             code,
             by: line(&decided.by.join(", ")),
             machine: machine(&earlier.at),
-            when: now.map_or_else(|| second(&earlier.at, language), |now| near(&earlier.at, &now, language)),
+            when: now.map_or_else(|| second(&earlier.at, manner), |now| near(&earlier.at, &now, manner)),
             erased: earlier.content == Content::Erased,
         }
     }

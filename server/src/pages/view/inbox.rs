@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::super::inbox::{DUES, INBOX, KINDS, LISTS, Problem, RISKS, mark};
 use super::super::language::in_languages;
 use super::super::together::{TOGETHER, TOGETHER_MAX, fits};
-use super::moment::{Countdown, machine, minute, second};
+use super::moment::{Countdown, Manner, machine, minute, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, phrase};
 use crate::config::Together;
 
@@ -38,10 +38,10 @@ in_languages!(InboxPage, "inbox.html");
 /// The part of the page with the list.
 pub(in crate::pages) struct InboxListPage {
     pub shown: Shown,
-    pub language: Language,
+    pub manner: Manner,
 }
 
-in_languages!(InboxListPage, "inboxlist.html", |this| this.language);
+in_languages!(InboxListPage, "inboxlist.html", |this| this.manner);
 
 /// The fields of the search as they were typed.
 #[derive(Clone, Debug, Default)]

@@ -28,7 +28,6 @@ mod trouble;
 
 use chrono::{DateTime, Utc};
 use domain::base::text::{repeats, truncated, visible, visible_line};
-use domain::base::words::Language;
 
 pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
@@ -39,7 +38,7 @@ pub(super) use self::given::{Given, Silence};
 pub(super) use self::grounds::GroundsShown;
 pub(super) use self::held::Held;
 pub(super) use self::inbox::{InboxListPage, InboxPage, Shown, TypedSearch};
-pub(super) use self::moment::{machine, second};
+pub(super) use self::moment::{Manner, machine, minute, second};
 pub(super) use self::open::{
     Answers, CountedShown, HandsShown, Kept, LoginNeeded, OpenQuestion, PasskeyNeeded, QuorumShown, Reading,
 };
@@ -81,8 +80,8 @@ pub(super) struct Page {
     pub answering_as: Option<String>,
     /// Whether the reader has logged in, so that the page leads to the inbox.
     pub to_inbox: bool,
-    /// The language of the page.
-    pub language: Language,
+    /// How the page speaks to its reader.
+    pub manner: Manner,
 }
 
 /// The parts of every page behind the login: the person who logged in.
@@ -170,8 +169,8 @@ impl PlanRow {
     }
 
     /// The clock time, and the day unless it is today.
-    fn when(&self, now: DateTime<Utc>, language: Language) -> String {
-        domain::base::text::moment(self.at, now, language)
+    fn when(&self, now: DateTime<Utc>, manner: Manner) -> String {
+        manner.moment(self.at, now)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Moments and the time between them, in words for people.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
 use domain::base::words::Language;
+use domain::people::preferences::TimeZone;
 
 /// A remaining time that always counts as short, whatever the window was.
 const SOON: TimeDelta = TimeDelta::minutes(15);
@@ -41,31 +42,64 @@ pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
+/// How a page speaks to its manner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::pages) struct Manner {
+    /// The language of the page.
+    pub language: Language,
+    /// The zone in which times are told; UTC if the reader's is not known.
+    pub zone: Option<TimeZone>,
+}
+
+impl Manner {
+    /// The name of the zone in which times are told.
+    pub(super) fn zone_name(self) -> String {
+        self.zone.map_or_else(|| "UTC".to_owned(), |zone| zone.to_string())
+    }
+
+    /// The time on the reader's clocks.
+    fn clock(self, at: DateTime<Utc>) -> DateTime<Utc> {
+        self.zone.map_or(at, |zone| zone.clock(at).0)
+    }
+
+    /// A time on the reader's clocks, in words, with the name of the zone behind it.
+    fn with_zone(self, at: DateTime<Utc>, told: &str) -> String {
+        self.zone.map_or_else(|| self.language.in_utc(told), |zone| format!("{told} {}", zone.clock(at).1))
+    }
+
+    /// A time close by, without the zone; without the date if it is today.
+    pub(super) fn moment(self, at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+        domain::base::text::moment(self.clock(at), self.clock(now), self.language)
+    }
+}
+
 /// A moment at which something was recorded, to the second, because two people may compare the times that they see.
-pub(in crate::pages) fn second(at: &DateTime<Utc>, language: Language) -> String {
-    language.date_and_second(*at)
+pub(in crate::pages) fn second(at: &DateTime<Utc>, manner: Manner) -> String {
+    manner.with_zone(*at, &manner.language.date_and_second(manner.clock(*at)))
 }
 
 /// A deadline, or the time at which something ended, to the minute.
-pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>, language: Language) -> String {
-    domain::base::text::deadline(*at, *now, language)
+pub(in crate::pages) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>, manner: Manner) -> String {
+    let (there, now) = (manner.clock(*at), manner.clock(*now));
+    manner.with_zone(*at, &manner.language.date_and_clock(there, there.year() != now.year()))
 }
 
 /// When the agent received the answer: as a number of seconds, or, from a minute on, as a time.
-pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>, language: Language) -> String {
+pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>, manner: Manner) -> String {
     match (*received_at - *at).num_seconds() {
-        seconds @ ..60 => language.seconds_later(seconds),
-        _ => language.received_on(&second(received_at, language)),
+        seconds @ ..60 => manner.language.seconds_later(seconds),
+        _ => manner.language.received_on(&second(received_at, manner)),
     }
 }
 
 /// A time close by; without the date if it is today.
-pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>, language: Language) -> String {
-    language.in_utc(&domain::base::text::moment(*at, *now, language))
+pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>, manner: Manner) -> String {
+    manner.with_zone(*at, &manner.moment(*at, *now))
 }
 
-pub(super) fn hour(at: &DateTime<Utc>, language: Language) -> String {
-    language.in_utc(&domain::base::text::clock(*at, language))
+/// The time of day.
+pub(super) fn hour(at: &DateTime<Utc>, manner: Manner) -> String {
+    manner.with_zone(*at, &manner.language.clock(manner.clock(*at)))
 }
 
 #[cfg(test)]
@@ -91,5 +125,20 @@ mod tests {
         assert_eq!(left(at(9, 0) - TimeDelta::seconds(1)), 1);
         assert_eq!(Countdown::new(at(7, 0), at(7, 0), at(7, 0), Language::English).left_percent, 0);
         assert!(open().render().unwrap().contains("aria-label=\"99 percent of the time is left\""));
+    }
+
+    /// The time zone of the reader decides also which day it is.
+    #[test]
+    fn times_are_those_of_the_readers_clocks() {
+        let manner = |language, zone: &str| Manner { language, zone: Some(zone.parse().unwrap()) };
+        let (late, now) = (at(23, 30), at(22, 0));
+        let utc = Manner::default();
+        assert_eq!((near(&late, &now, utc), hour(&late, utc)), ("23:30 UTC".to_owned(), "23:30 UTC".to_owned()));
+        let vienna = manner(Language::German, "Europe/Vienna");
+        assert_eq!(near(&late, &at(23, 0), vienna), "00:30 CET");
+        assert_eq!(minute(&late, &now, vienna), "Mi., 25. Nov., 00:30 CET");
+        let anchorage = manner(Language::English, "America/Anchorage");
+        assert_eq!(second(&late, anchorage), "Tue 24 Nov 2026 at 14:30:04 AKST");
+        assert_eq!((utc.zone_name(), vienna.zone_name()), ("UTC".to_owned(), "Europe/Vienna".to_owned()));
     }
 }

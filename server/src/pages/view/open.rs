@@ -243,7 +243,7 @@ impl OpenQuestion {
 
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
-        let (length, mut folds) = (self.reading.length(), Folds::new(self.page.language));
+        let (length, mut folds) = (self.reading.length(), Folds::new(self.page.manner.language));
         let card = self.asked.card(length, &mut folds);
         let explained = self.grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
         let explained = Table::new(explained, 'g', length, &mut folds);
@@ -252,15 +252,15 @@ impl OpenQuestion {
             Silence::Ends | Silence::Beside => None,
         };
         let form = match &self.answers {
-            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema, self.page.language)),
-            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context, self.page.language)),
+            Answers::Form { schema: Some(schema), .. } => Some(Fields::of_schema(schema, self.page.manner.language)),
+            Answers::Form { schema: None, .. } => Some(Fields::from_context(&self.context, self.page.manner.language)),
             Answers::Choices(_) | Answers::Text { .. } => {
-                self.proposal.as_ref().and_then(|proposal| proposal.fields(self.page.language))
+                self.proposal.as_ref().and_then(|proposal| proposal.fields(self.page.manner.language))
             }
         };
         let reads_context = matches!(&self.answers, Answers::Form { schema: None, .. });
         let drawn = reads_context && form.as_ref().is_some_and(|fields| fields.by_agent);
-        let left = if drawn { not_drawn(&self.context["fields"], self.page.language) } else { Vec::new() };
+        let left = if drawn { not_drawn(&self.context["fields"], self.page.manner.language) } else { Vec::new() };
         let shown = |key: &String| !(drawn && key == "fields");
         let context = self.context.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
         let context = context.map(|(key, value)| (label(key), value));
@@ -269,14 +269,14 @@ impl OpenQuestion {
         let proposed = self
             .proposal
             .as_ref()
-            .map(|proposal| Table::new(entries(&proposal.action, self.page.language), 'p', length, &mut folds));
+            .map(|proposal| Table::new(entries(&proposal.action, self.page.manner.language), 'p', length, &mut folds));
         let folds_above = folds.0.len();
         let buttons = match &self.answers {
             Answers::Choices(choices) => choices.buttons(length, &mut folds),
             Answers::Text { .. } | Answers::Form { .. } => Vec::new(),
         };
         let fields = form.map(|fields| fields.folded(length, &mut folds));
-        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now, self.page.language));
+        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now, self.page.manner.language));
         let folds = folds.0;
         let page = &self.page;
         OpenPage { page, open: self, card, explained, fallback, countdown, table, proposed, buttons, fields, folds, folds_above }
@@ -386,8 +386,10 @@ mod tests {
     use super::super::{FieldProblem, Given};
     use super::*;
 
-    /// The forms beside that of the answer: claim or release, hand on, assign to others. Each has one button.
+    /// The buttons beside those of the answer: claim or release, hand on, assign to others.
     const HANDS: usize = 3;
+    /// The first button of the form, which is never pressed and keeps Enter from answering.
+    const NONE: &str = "<button disabled hidden></button>";
     /// The buttons about drafts in the form of the answer: save.
     const DRAFTS: usize = 1;
 
@@ -395,8 +397,9 @@ mod tests {
     #[test]
     fn an_open_question_is_one_form_without_script_or_preselection() {
         let html = open().render().unwrap();
-        // One form answers, and three change in whose hands the question is.
-        assert_eq!(html.matches("<form method=\"post\" action=\"/a/plc_token\"").count(), 1 + HANDS);
+        // The buttons about hands belong to the form of the answer, so that they lose nothing that was typed.
+        assert_eq!(html.matches("<form method=\"post\" action=\"/a/plc_token\"").count(), 1);
+        assert_eq!(html.matches("form=\"answer-form\" name=\"hand\"").count(), HANDS);
         assert_eq!(html.matches("type=\"submit\" name=\"value\" value=\"").count(), 2);
         assert!(html.contains("name=\"value\" value=\"approve\""));
         assert!(html.contains("<input type=\"hidden\" name=\"nonce\" value=\"n0nce\">"));
@@ -465,7 +468,7 @@ mod tests {
         assert!(html.contains("41 lines of “<bdi>Proposed text</bdi>” are hidden."));
         assert!(html.contains("<a href=\"?show=everything#r0\">Show everything</a>"));
         let html = page(Reading::Everything);
-        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + DRAFTS + HANDS, 1 + HANDS));
+        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + DRAFTS + HANDS, 1));
         assert!(
             html.contains("<tr id=\"r0\">")
                 && html.contains("href=\"?show=everything&amp;end=reached#d\"")
@@ -509,7 +512,7 @@ mod tests {
             ("the type of a list", form(json!([{"name": "a", "options": ["x"], "type": endless}]))),
         ];
         for (name, question) in cases {
-            let html = question.render().unwrap();
+            let html = question.render().unwrap().replace(NONE, "");
             let buttons = html.matches("<button").count();
             assert!(buttons > 0 && html.matches(" disabled>").count() == buttons, "{name} is hidden beside live buttons");
             let (_, rest) = html.split_once("href=\"?show=everything#").unwrap();

@@ -104,7 +104,7 @@ impl Outcome {
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
         // No answer can be given here, so nothing is folded.
-        let (whole, none) = (Length::Whole, &mut Folds::new(self.page.language));
+        let (whole, none) = (Length::Whole, &mut Folds::new(self.page.manner.language));
         let card = self.asked.card(whole, none);
         let table = self.answered().and_then(|given| given.table(whole, none));
         let action =
@@ -139,7 +139,7 @@ in_languages!(OutcomePage<'_>, "outcome.html");
 
 impl OutcomePage<'_> {
     fn title(&self) -> &'static str {
-        let language = self.page.language;
+        let language = self.page.manner.language;
         match self.outcome.ending {
             Ending::AnsweredByYou { .. } => language.answered_by_you(),
             Ending::AnsweredByAnother { .. } => language.answered_by_another(),

@@ -121,7 +121,7 @@ impl OverviewPage {
         let questions = &overview.questions;
         let count_of = |outcome| questions.iter().filter(|question| question.outcome == outcome).count() as u64;
         let (people, people_left_out) = people(questions);
-        let language = page.language;
+        let language = page.manner.language;
         Self {
             page,
             visitor,

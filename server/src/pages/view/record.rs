@@ -15,7 +15,7 @@ use super::super::context::{Cell, Table, entries};
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::held::{Held, Keeping};
-use super::moment::{machine, second};
+use super::moment::{Manner, machine, second};
 use super::{GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
 /// The longest answer in a sentence, in characters.
@@ -316,7 +316,8 @@ struct Person {
 
 impl Shown {
     /// `prefix` keeps the anchors of this question's table apart from those of another one.
-    fn of((prefix, recorded): (char, RecordedQuestion), language: Language) -> Self {
+    fn of((prefix, recorded): (char, RecordedQuestion), manner: Manner) -> Self {
+        let language = manner.language;
         let people = people(&recorded);
         let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
         let outcome = Outcome::of(&suspension);
@@ -325,7 +326,7 @@ impl Shown {
         let form = schema.map(|schema| Value::Object(schema.members().clone()));
         let form = form.as_ref().map(|form| (language.form_as_a_schema().to_owned(), form));
         let grounds = question.as_ref().and_then(|question| question.grounds.as_deref());
-        let grounds = GroundsShown::of(grounds, None, language);
+        let grounds = GroundsShown::of(grounds, None, manner);
         let said = grounds.said(language);
         let said = said.iter().map(|(name, value)| (name.clone(), value));
         let sent: Vec<(String, &Value)> = said.chain(entries(&context, language)).chain(form).collect();
@@ -376,11 +377,11 @@ fn people(recorded: &RecordedQuestion) -> Vec<Person> {
 
 impl RecordPage {
     pub(in crate::pages) fn new(page: Page, visitor: Visitor, record: Record, retention: Option<TimeDelta>) -> Self {
-        let language = page.language;
+        let manner = page.manner;
         let entry = |(number, event): (usize, &Value)| Entry {
             sequence: event["sequence"].as_u64().unwrap_or(number as u64 + 1),
             at: event["created_at"].as_str().and_then(time::parse),
-            happened: Happened::of(event, language),
+            happened: Happened::of(event, manner.language),
         };
         let erased = record.events.iter().filter(|event| is_erased(event)).count();
         let last_at = record.events.last().and_then(|event| event["created_at"].as_str()).and_then(time::parse);
@@ -399,7 +400,7 @@ impl RecordPage {
             broken: record.verified.broken,
             sealing: record.verified.sealing,
             entries: record.events.iter().enumerate().map(entry).collect(),
-            questions: ('a'..).zip(record.questions).map(|recorded| Shown::of(recorded, language)).collect(),
+            questions: ('a'..).zip(record.questions).map(|recorded| Shown::of(recorded, manner)).collect(),
             questions_left_out: record.questions_left_out,
         }
     }

@@ -1,11 +1,12 @@
 //! Questions and pages for the tests of this module.
 
 use chrono::{DateTime, TimeZone as _, Utc};
-use domain::base::words::Language;
 use domain::suspension::{Style, SuspensionChoice};
 use serde_json::json;
 
-use super::{Answers, Asked, Choices, DraftsShown, GroundsShown, HandsShown, OpenQuestion, Page, PlanRow, Reading, Silence};
+use super::{
+    Answers, Asked, Choices, DraftsShown, GroundsShown, HandsShown, Manner, OpenQuestion, Page, PlanRow, Reading, Silence,
+};
 
 pub(super) fn at(hour: u32, minute: u32) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 4).unwrap()
@@ -24,7 +25,7 @@ pub(super) fn page() -> Page {
         host: "placet.example".to_owned(),
         answering_as: Some("priya@example.com".to_owned()),
         to_inbox: false,
-        language: Language::English,
+        manner: Manner::default(),
     }
 }
 

@@ -16,7 +16,7 @@ use super::super::reasons::Reasons;
 use super::super::together::{Problem, TOGETHER, TOGETHER_MAX, Unfit};
 use super::super::way::page_of;
 use super::choices::Button;
-use super::moment::{machine, minute, near, second};
+use super::moment::{Manner, machine, minute, near, second};
 use super::{
     Asked, Card, Cell, Choices, Ending, Given, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Silence, Visitor, line,
     phrase,
@@ -44,7 +44,8 @@ pub(in crate::pages) struct Whole {
 
 impl Whole {
     /// `None` if a part of it would be folded on its own page, or if that page warns of its words: it must be read there.
-    pub(in crate::pages) fn of(link: &LinkView, language: Language) -> Option<Self> {
+    pub(in crate::pages) fn of(link: &LinkView, manner: Manner) -> Option<Self> {
+        let language = manner.language;
         let (mut folds, length) = (Folds::new(language), Length::Whole);
         let asked = asked(link);
         let card = asked.card(length, &mut folds);
@@ -57,7 +58,7 @@ impl Whole {
         let sent = context.as_object().into_iter().flatten().map(|(key, value)| (label(key), value));
         let beside = beside(link, language);
         let beside = beside.iter().map(|(name, value)| (name.clone(), value));
-        let grounds = GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), language);
+        let grounds = GroundsShown::of(link.question.grounds.as_deref(), Some(link.now), manner);
         let explained = grounds.explanation.iter().map(|(name, value)| (name.clone(), value));
         let table = Table::new(explained.chain(sent).chain(beside), 'r', length, &mut folds);
         let choices = Choices::new(link.suspension.choices.clone());
@@ -142,9 +143,9 @@ in_languages!(TogetherPage, "together.html");
 
 impl TogetherPage {
     pub(in crate::pages) fn new((page, visitor): (Page, Visitor), shown: Togetherness) -> Self {
-        let buttons = shown.choices.buttons(Length::Whole, &mut Folds::new(page.language));
+        let buttons = shown.choices.buttons(Length::Whole, &mut Folds::new(page.manner.language));
         // Choices that mislead once they stand apart from the others are not offered.
-        let buttons = if shown.choices.warning(page.language).is_some() { Vec::new() } else { buttons };
+        let buttons = if shown.choices.warning(page.manner.language).is_some() { Vec::new() } else { buttons };
         Self { page, visitor, shown, buttons }
     }
 }

@@ -106,7 +106,7 @@ impl TroublePage {
     }
 
     fn title(&self) -> &'static str {
-        let language = self.page.language;
+        let language = self.page.manner.language;
         match self.trouble {
             Trouble::TooManyTries => language.too_many_tries(),
             Trouble::CannotSave => language.cannot_save(),

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::Writing;
 use crate::columns::signed;
-use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns};
+use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns, kept};
 use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
 use crate::schema::{identities, logins, people, sessions, unsent_answers};
 use crate::sql::{At, Key, written};
@@ -23,6 +23,7 @@ impl WritePeople for Writing<'_> {
             people::added_at.eq(At(person.added_at)),
             people::added_by.eq(&person.added_by),
             people::managed.eq(person.managed),
+            people::preferences.eq(kept(&person.preferences)?),
         );
         diesel::insert_into(people::table).values(row).execute(self.conn)?;
         Ok(())
@@ -41,7 +42,13 @@ impl WritePeople for Writing<'_> {
 
     fn update_person(&mut self, person: &Person) -> RowsResult<()> {
         let absence = written(person.absence.as_ref())?;
-        let changes = (people::role.eq(person.role.code()), people::managed.eq(person.managed), people::absence.eq(absence));
+        let preferences = kept(&person.preferences)?;
+        let changes = (
+            people::role.eq(person.role.code()),
+            people::managed.eq(person.managed),
+            people::absence.eq(absence),
+            people::preferences.eq(preferences),
+        );
         diesel::update(people::table.filter(people::id.eq(Key(person.id.0)))).set(changes).execute(self.conn)?;
         Ok(())
     }

@@ -21,7 +21,11 @@ pub(super) fn members() -> Vec<Member> {
         Member::of("OutOfOffice", &away, "deputy", json!(address("third-"))),
         Member::of("AddPersonRequest", &person, "address", json!(address("other-"))),
         Member::of("AddPersonRequest", &person, "role", json!("admin")),
+        Member::of("AddPersonRequest", &person, "time_zone", json!("Europe/Vienna")),
+        Member::of("AddPersonRequest", &person, "locale", json!("de-AT")),
         Member::of("ChangePersonRequest", &json!({"role": "auditor"}), "role", json!("admin")),
+        Member::of("ChangePersonRequest", &json!({"role": "auditor"}), "time_zone", json!("Europe/Vienna")),
+        Member::of("ChangePersonRequest", &json!({"role": "auditor"}), "locale", json!("de-AT")),
         Member::of("SetGroupRequest", &json!({"members": [address("")]}), "members", json!([address(""), address("other-")])),
     ]
 }
