@@ -24,6 +24,9 @@ use crate::suspension::{Asker, FallbackPolicy, Question, ResolutionReason, Suspe
 pub(super) fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let mut events = Vec::with_capacity(2);
     events.extend(makes_room(intent, suspend, by, now)?);
+    if suspend.kind.stops_intent() {
+        undoes_nothing(intent, suspend)?;
+    }
     let expires_at = suspend.expires_at(since(intent, suspend, now));
     if suspend.guard_seconds.is_some() && expires_at.is_some_and(|at| at < now + seconds(LEFT_SECONDS_MIN)) {
         let message = format!("would leave people less than {LEFT_SECONDS_MIN} seconds");
@@ -112,13 +115,6 @@ fn makes_room(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<
         }
         return Ok(None);
     }
-    // Otherwise silence on the new question could undo what people have said on an earlier one, whether this one replaces it or follows its
-    // withdrawal.
-    let answered = suspend.question.asked_before.as_ref().is_some_and(|before| before.answered);
-    if answered && suspend.fallback_policy != FallbackPolicy::Fail {
-        let message = "must be fail: people have answered a question of this intent that ended without their answer, and a fallback could undo it";
-        return Err(Rejection::invalid("fallback_policy", "answered", message).into());
-    }
     let announced = intent.announcement.as_ref().is_some_and(|announced| announced.is_by(by));
     match (&intent.open, suspend.supersedes.as_deref()) {
         (Some(open), Some(named)) => supersede(intent, open, suspend, named, by, now),
@@ -127,6 +123,18 @@ fn makes_room(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<
         (None, None) if intent.status != Status::Active && !announced => Err(not_active()),
         (None, None) => Ok(portfolios::may_suspend(intent, now).map(|()| None)?),
     }
+}
+
+/// Refuses a fallback if people have answered an earlier question of this intent that ended, or ends now, without their answer: silence on
+/// the new question could undo what they have said.
+fn undoes_nothing(intent: &Intent, suspend: &Suspend) -> Result<(), Rejection> {
+    let is_answered = intent.open.as_ref().is_some_and(|open| !open.counted.is_empty());
+    let before = suspend.question.asked_before.as_ref().is_some_and(|before| before.answered);
+    if (is_answered || before) && suspend.fallback_policy != FallbackPolicy::Fail {
+        let message = "must be fail: people have answered a question of this intent that ended without their answer, and a fallback could undo it";
+        return Err(Rejection::invalid("fallback_policy", "answered", message));
+    }
+    Ok(())
 }
 
 fn supersede(
@@ -145,12 +153,6 @@ fn supersede(
         return Err(expired(intent, open));
     }
     plans::may_take_back(intent, open.id, by)?;
-    // Otherwise silence on the new question could undo what people have said on this one.
-    if !open.counted.is_empty() && suspend.fallback_policy != FallbackPolicy::Fail {
-        let message =
-            "must be fail: people have answered the question that this one replaces, and a fallback could undo their answers";
-        return Err(Rejection::invalid("fallback_policy", "answered", message).into());
-    }
     // If the new deadline is fixed, the server cannot move it to the later one that people were told.
     if suspend.guard_seconds.is_some() && ends_earlier(suspend.expires_at(now), open) {
         return Err(Rejection::EndsEarlier.into());
