@@ -5,6 +5,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use verify::command::{VerifyArgs, run};
 
+// Each replayed event allocates many small things, and the server's program has this allocator as well.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The name of the program.
 const NAME: &str = "placet-verify";
 

@@ -84,7 +84,7 @@ impl Course<'_> {
             portfolio_deadline: None,
         };
         let mut question = asked.into_question();
-        let is_about_work = ["plan_id", "task_id", "task"].iter().any(|name| question.context.contains_key(*name));
+        let is_about_work = IS_ABOUT_WORK.iter().any(|name| question.context.contains_key(*name));
         question.context = Map::new();
         if is_about_work {
             question.context.insert(ABOUT_WORK.to_owned(), true.into());
@@ -186,5 +186,7 @@ impl Course<'_> {
     }
 }
 
+/// The members of a context that show that the question is about a plan or a task.
+pub(super) const IS_ABOUT_WORK: [&str; 3] = ["plan_id", "task_id", "task"];
 /// The member that marks a question about a plan or a task, in place of its context.
 const ABOUT_WORK: &str = "about_work";

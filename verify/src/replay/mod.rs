@@ -109,7 +109,7 @@ impl Replay {
         if kind == Kind::Other || held == Held::TooLarge {
             return self.keep(facts, place, kind, held, &[]);
         }
-        self.keep(facts, place, kind, held, &Parts::of(facts).written())
+        self.keep(facts, place, kind, held, &Parts::of(facts).written(kind))
     }
 
     /// Adds an event whose payload was erased.

@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 /// How many bytes are kept in memory. If there are more, all of them go to the file.
 pub(super) const MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How many bytes are read ahead from the file at first, if an event is read that stands behind the one before it. Each further one doubles
-/// them: the events of a log often come in pairs, and a long run of neighbours is rare.
-const AHEAD_BYTES_MIN: usize = 2 * 1024;
-/// The most bytes that are read ahead.
-const AHEAD_BYTES_MAX: usize = 64 * 1024;
+/// How many bytes are read from the file at once, and written to it. Events of one log lie apart, and those of neighbouring logs near to
+/// each other, so other events of the same block are wanted soon.
+const BLOCK_BYTES: usize = 16 * 1024;
+/// How many blocks are kept after they were read.
+const BLOCKS: usize = 1024;
 
 /// The bytes of events, while they are added.
 pub(super) struct Spool {
@@ -34,7 +34,7 @@ impl Spool {
         let (offset, length) = (self.length, parts.iter().map(|part| part.len()).sum::<usize>());
         self.length += length as u64;
         if self.file.is_none() && self.memory.len() + length > self.memory_max {
-            let out = self.file.insert(BufWriter::with_capacity(AHEAD_BYTES_MAX, tempfile::tempfile()?));
+            let out = self.file.insert(BufWriter::with_capacity(BLOCK_BYTES, tempfile::tempfile()?));
             out.write_all(&std::mem::take(&mut self.memory))?;
         }
         match &mut self.file {
@@ -50,23 +50,34 @@ impl Spool {
     ///
     /// The temporary file cannot be written.
     pub(super) fn reading(self) -> io::Result<Reading> {
-        let file = self.file.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error)).transpose()?;
-        Ok(Reading { file, bytes: self.memory, begin: 0, length: self.length, behind: 0, ahead: AHEAD_BYTES_MIN })
+        let Some(out) = self.file else { return Ok(Reading::Memory(self.memory)) };
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let kept = (0..BLOCKS).map(|_| Block { number: None, bytes: Vec::new() }).collect();
+        Ok(Reading::File(Blocks { file, length: self.length, kept, event: Vec::new() }))
     }
 }
 
 /// The bytes of events, while they are read.
-pub(super) struct Reading {
-    file: Option<File>,
-    /// The bytes that are in memory, and where they begin: all of them, or a part of the file.
-    bytes: Vec<u8>,
-    begin: u64,
+pub(super) enum Reading {
+    Memory(Vec<u8>),
+    File(Blocks),
+}
+
+/// The file, and the blocks of it that are in memory.
+pub(super) struct Blocks {
+    file: File,
     /// The number of all bytes.
     length: u64,
-    /// The place behind the bytes that were read last.
-    behind: u64,
-    /// How many bytes are read ahead next.
-    ahead: usize,
+    /// Each block has one place, which it shares with every [`BLOCKS`]th block behind it.
+    kept: Vec<Block>,
+    /// The event that was read last.
+    event: Vec<u8>,
+}
+
+/// A block in memory.
+struct Block {
+    number: Option<u64>,
+    bytes: Vec<u8>,
 }
 
 impl Reading {
@@ -76,29 +87,54 @@ impl Reading {
     ///
     /// The temporary file cannot be read.
     pub(super) fn read(&mut self, offset: u64, length: u32) -> io::Result<&[u8]> {
-        // Most events are kept without their bytes. The bytes that were read ahead stay for the next one that has some.
-        if length == 0 {
-            return Ok(&[]);
-        }
-        let (end, length) = (offset + u64::from(length), usize::try_from(length).map_err(io::Error::other)?);
-        let is_next = self.behind == offset;
-        self.behind = end;
-        if !is_next {
-            self.ahead = AHEAD_BYTES_MIN;
-        }
-        if let Some(file) = &mut self.file
-            && (offset < self.begin || end > self.begin + self.bytes.len() as u64)
-        {
-            let left = usize::try_from(self.length - offset).unwrap_or(usize::MAX);
-            self.bytes.resize(length.max(self.ahead).min(left), 0);
-            self.ahead = (self.ahead * 2).min(AHEAD_BYTES_MAX);
-            file.seek(SeekFrom::Start(offset))?;
-            file.read_exact(&mut self.bytes)?;
-            self.begin = offset;
-        }
-        let at = usize::try_from(offset - self.begin).map_err(io::Error::other)?;
-        self.bytes.get(at..at + length).ok_or_else(|| io::Error::other("a place beyond the bytes that were kept"))
+        let end = offset + u64::from(length);
+        let bytes = match self {
+            Self::Memory(bytes) => {
+                let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
+                bytes.get(at(offset)..at(end))
+            }
+            Self::File(blocks) if end <= blocks.length => Some(blocks.read(offset, end)?),
+            Self::File(_) => None,
+        };
+        bytes.ok_or_else(|| io::Error::other("a place beyond the bytes that were kept"))
     }
+}
+
+impl Blocks {
+    fn read(&mut self, mut offset: u64, end: u64) -> io::Result<&[u8]> {
+        self.event.clear();
+        while offset < end {
+            let number = offset / BLOCK_BYTES as u64;
+            let begin = number * BLOCK_BYTES as u64;
+            self.load(number, begin)?;
+            let bytes = &self.kept[place(number)].bytes;
+            let within = |place: u64| usize::try_from(place - begin).map_or(bytes.len(), |place| place.min(bytes.len()));
+            self.event.extend_from_slice(&bytes[within(offset)..within(end)]);
+            offset = begin + BLOCK_BYTES as u64;
+        }
+        Ok(&self.event)
+    }
+
+    /// Reads a block, if it is not in memory.
+    fn load(&mut self, number: u64, begin: u64) -> io::Result<()> {
+        let block = &mut self.kept[place(number)];
+        if block.number == Some(number) {
+            return Ok(());
+        }
+        // If reading fails, the place holds no block.
+        block.number = None;
+        let left = usize::try_from(self.length - begin).unwrap_or(usize::MAX);
+        block.bytes.resize(BLOCK_BYTES.min(left), 0);
+        self.file.seek(SeekFrom::Start(begin))?;
+        self.file.read_exact(&mut block.bytes)?;
+        block.number = Some(number);
+        Ok(())
+    }
+}
+
+/// The place of a block in memory.
+fn place(number: u64) -> usize {
+    usize::try_from(number % BLOCKS as u64).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -117,7 +153,7 @@ mod tests {
         let places: Vec<_> = events.iter().map(|event| spool.push(&[event]).unwrap()).collect();
         let total: usize = lengths.iter().sum();
         let mut reading = spool.reading().unwrap();
-        assert_eq!(reading.file.is_some(), total > memory_max, "{lengths:?}");
+        assert_eq!(matches!(reading, Reading::File(_)), total > memory_max, "{lengths:?}");
         for number in order {
             let (offset, length) = places[*number];
             assert_eq!(
@@ -131,7 +167,7 @@ mod tests {
     /// The bytes are the same in memory and in the file, in whichever order they are read.
     #[test]
     fn what_is_added_is_read_back_in_every_order() {
-        let long = AHEAD_BYTES_MAX + 1;
+        let long = 3 * BLOCK_BYTES + 1;
         for lengths in [
             &[10, 20, 70][..],
             &[10, 20, 71],
@@ -139,8 +175,8 @@ mod tests {
             &[101],
             &[0, 101, 0, 5],
             &[long, 3, long, 0, 7],
-            &[AHEAD_BYTES_MAX - 1, 1, 1, AHEAD_BYTES_MAX, 2],
-            &[AHEAD_BYTES_MIN - 1, 1, 1, AHEAD_BYTES_MIN, 2],
+            &[BLOCK_BYTES - 1, 1, 1, BLOCK_BYTES, 2],
+            &[BLOCK_BYTES, BLOCK_BYTES, 2],
         ] {
             let forwards: Vec<_> = (0..lengths.len()).collect();
             let backwards: Vec<_> = forwards.iter().rev().copied().collect();
@@ -153,6 +189,9 @@ mod tests {
         let interleaved: Vec<_> = (0..250).flat_map(|number| [number, 250 + number]).collect();
         read_back(100, &many, &interleaved);
         read_back(100, &many, &(0..500).collect::<Vec<_>>());
+        // More blocks than are kept: each place is used by two of them, in turn.
+        let blocks = [BLOCK_BYTES; BLOCKS + 2];
+        read_back(100, &blocks, &[0, BLOCKS, 1, BLOCKS + 1, 0, BLOCKS]);
     }
 
     /// A place that was never given is an error, and no bytes of another event.
