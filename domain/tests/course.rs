@@ -264,7 +264,6 @@ impl Walk {
                     state: Some(state),
                     review,
                     seeming_secret: SeemingSecret::Warn,
-                    rules: Vec::new(),
                 };
                 Command::Plan(Box::new(PlanCommand { id, step: PlanStep::Change(Box::new(change)) }))
             }
