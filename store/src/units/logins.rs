@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::server_log;
 use crate::hub::Notice;
 use crate::person::{
-    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE,
+    Entered, LOGIN_LASTS, LOGIN_MAILS_PER_HOUR, LOGIN_MAILS_WITHIN, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE,
     SESSION_LASTS, SessionToken,
 };
 use crate::rows::prelude::*;
@@ -39,8 +39,9 @@ pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str, quest
     let now = env.clock.now();
     let listed = rows.reads().person_called(address)?.map(|person| person.id);
     // An address that is not listed costs the same statements.
-    let counted = rows.reads().logins_since(listed.unwrap_or(PersonId(Uuid::nil())), now - LOGIN_LASTS)?;
-    let person = listed.filter(|_| counted < LOGINS_MAX);
+    let sent = rows.reads().logins_since(listed.unwrap_or(PersonId(Uuid::nil())), now - LOGIN_MAILS_WITHIN, now)?;
+    let may_have_another = sent.usable < LOGINS_MAX && sent.all < LOGIN_MAILS_PER_HOUR;
+    let person = listed.filter(|_| may_have_another);
     rows.insert_login(&LoginRow {
         id: env.entropy.uuid(now),
         person,
