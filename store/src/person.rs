@@ -177,6 +177,8 @@ pub struct OpenSession {
     pub principal: Principal,
     /// The time zone and the locale of the person.
     pub preferences: Preferences,
+    /// Until when its login counts as recent; absent if it never does.
+    pub recent_until: Option<DateTime<Utc>>,
     /// Whether so much time has passed since the last note of its use that the use should be noted again.
     pub is_stale: bool,
 }

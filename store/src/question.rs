@@ -193,9 +193,7 @@ fn shown_drafts<R: ReadRows>(
 
 /// The warning for the asker of a question for whose answer a person must log in, if none of the people who are asked is listed.
 pub(crate) fn login_warning<R: ReadRows>(rows: &mut R, question: &Question) -> RowsResult<Option<String>> {
-    if question.required_assurance != Some(RequiredAssurance::Session) {
-        return Ok(None);
-    }
+    let Some(RequiredAssurance::Session | RequiredAssurance::RecentLogin) = question.required_assurance else { return Ok(None) };
     let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
     for person in question.recipients_during(1..=attempts) {
         if listed(rows, &person)?.is_some() {

@@ -4,28 +4,23 @@
 //! intent is loaded. The rules about all of them hold, and the strictest one counts: otherwise a second agent of the same owner could ask
 //! what the first one may not.
 
-use crate::container::plan::{PlanChange, PlanCommand, PlanStep, Prepared};
+use crate::container::plan::{NewPlan, PlanChange, PlanCommand, PlanStep, Prepared};
 use crate::intent::Intent;
-use crate::intent::command::{ByRecord, Command, Suspend};
+use crate::intent::command::{Command, Suspend};
 use crate::suspension::Question;
 use crate::suspension::demand::{AgentRule, RequiredAssurance};
 
 /// The command with its questions as the rules about the agent of the intent want them, and about the agent that wrote the plan; `None` if
-/// the rules change nothing.
+/// there are no rules, or the command asks no question.
 pub fn raised(intent: &Intent, command: &Command, rules: &[AgentRule]) -> Option<Command> {
     if rules.is_empty() {
         return None;
     }
     let raise = Raise { rules, agents: vec![&intent.created_by.name] };
-    let raised = match command {
-        Command::Plan(plan) => Command::Plan(Box::new(raise.of_plan(intent, plan))),
-        Command::SuspendByRecord(record) => {
-            let asked = Ok(Box::new(raise.asked(record.asked.as_deref().ok()?)));
-            Command::SuspendByRecord(Box::new(ByRecord { asked, ..(**record).clone() }))
-        }
-        command => command.asking(raise.asked(command.asks()?)),
-    };
-    (raised != *command).then_some(raised)
+    if let Command::Plan(plan) = command {
+        return Some(Command::Plan(Box::new(raise.of_plan(intent, plan))));
+    }
+    command.asks().map(|suspend| command.asking(raise.asked(suspend)))
 }
 
 /// The warning to the asker of a question for which the server demands more than the request does.
@@ -61,14 +56,19 @@ impl<'a> Raise<'a> {
         self.agents.extend(intent.plans.iter().filter(|plan| plan.id == command.id).map(|plan| &plan.created_by.name));
         let mut command = command.clone();
         let (outline, others) = match &mut command.step {
-            PlanStep::Create(new) => (&mut new.outline, Some(&mut new.on_failure_question)),
+            PlanStep::Create(new) => {
+                let NewPlan { outline, on_failure_question, .. } = &mut **new;
+                (outline, Some(on_failure_question))
+            }
             PlanStep::Change(change) => {
                 let PlanChange { outline, review, .. } = &mut **change;
                 (outline, review.as_mut())
             }
         };
         let raise = |prepared: &mut Prepared| self.question(&mut prepared.question);
-        others.map(raise);
+        if let Some(prepared) = others {
+            raise(prepared);
+        }
         for (body, prepared) in outline.checkpoints.iter_mut().flatten() {
             if let Some(prepared) = prepared {
                 raise(prepared);

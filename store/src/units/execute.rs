@@ -42,7 +42,7 @@ use super::loaded::{Loaded, load_beside, load_for, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{answering, graph, hands, passkeys, places, plans, tasks};
+use super::{answering, graph, hands, logins, passkeys, places, plans, tasks};
 use crate::assigning;
 use crate::earlier;
 use crate::question::login_warning;
@@ -72,6 +72,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     answering::load(rows, &mut loaded, request)?;
     let signed = passkeys::signed(rows, env, &loaded, request)?;
     let request = &*passkeys::assured(request, &signed);
+    let request = &*logins::assured(rows, &loaded, request, now)?;
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
@@ -336,7 +337,11 @@ fn asking_assigned<'a, R: Rows>(
     now: DateTime<Utc>,
 ) -> Decided<Cow<'a, Command>> {
     if let Command::Plan(plan) = command {
-        return if plan.chooses_people() { plans::asking_assigned(rows, loaded, plan, by) } else { Ok(Ok(Cow::Borrowed(command))) };
+        return if plan.chooses_people() {
+            plans::asking_assigned(rows, loaded, plan, by)
+        } else {
+            Ok(Ok(Cow::Borrowed(command)))
+        };
     }
     let chooses = |suspend: &&Suspend| suspend.question.assignees.is_some() || suspend.question.separation.is_some();
     let Some(suspend) = command.asks().filter(chooses) else {

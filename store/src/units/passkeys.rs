@@ -241,7 +241,8 @@ pub(super) fn warning<R: Rows>(rows: &mut R, question: &Question) -> RowsResult<
     }
     let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
     for person in question.recipients_during(1..=attempts) {
-        if let Signer::Person(passkeys) = signer_of(rows.reads(), listed(rows.reads(), &person)?.as_ref())?
+        let person = listed(rows.reads(), &person)?;
+        if let Signer::Person(passkeys) = signer_of(rows.reads(), person.as_ref())?
             && !passkeys.is_empty()
         {
             return Ok(None);

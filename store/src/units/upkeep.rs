@@ -1,6 +1,6 @@
 //! Deletes records that are kept for a limited time.
 
-use crate::person::LOGIN_LASTS;
+use crate::person::LOGIN_MAILS_WITHIN;
 use crate::question::UNSENT_LASTS;
 use crate::reads::hold;
 use crate::rows::prelude::*;

@@ -111,6 +111,7 @@ impl WritePeople for Writing<'_> {
             sessions::ends_at.eq(At(session.ends_at)),
             sessions::method.eq(session.beginning.method.code()),
             sessions::auth_time.eq(session.beginning.auth_time.map(At)),
+            sessions::recent_until.eq(session.beginning.recent_until.map(At)),
         );
         diesel::insert_into(sessions::table).values(row).execute(self.conn)?;
         Ok(())
