@@ -625,6 +625,9 @@ fn first_message(errors: &[FieldError]) -> String {
 fn how_to_meet(required: RequiredAssurance) -> &'static str {
     match required {
         RequiredAssurance::Session => "only an answer on the page of the question counts, by a person who has logged in",
+        RequiredAssurance::RecentLogin => {
+            "only an answer on the page of the question counts, by a person who has logged in by the issuer of identities a few minutes ago"
+        }
         RequiredAssurance::Passkey => "the answer page asks for a passkey, and no other way to answer counts",
     }
 }

@@ -221,6 +221,61 @@ fn table_of_floors() -> (usize, String) {
     (cases, lines.join("\n") + "\n")
 }
 
+/// The lines about recent logins: for a route, an owner and an assignment, the verdicts for answers and for decisions of requests without a
+/// demand, and with each level that a question can demand.
+fn table_of_recent_logins() -> (usize, String) {
+    let asker = Asker { name: "bot".into(), owner: Owner("team-a".into()) };
+    let recent = |role| {
+        let session = Principal::person(ADA, role, SessionId(Uuid::from_u128(5)));
+        Principal { assurance: Assurance::RecentLogin, ..session }
+    };
+    let logins = [
+        ("recent login of an operator", recent(Role::Operator)),
+        ("recent login of an admin", recent(Role::Admin)),
+        ("recent login of an auditor", recent(Role::Auditor)),
+    ];
+    let others = ["link", "link and passkey", "session of an operator", "key of an operator"];
+    let (mut cases, mut lines) = (0, Vec::new());
+    for (whose, owner, is_own) in [("another owner", "team-b", false), ("the asker's person", "team-b", true)] {
+        let before = routes(owner).into_iter().filter(|(route, _)| others.contains(route));
+        for (route, principal) in before.chain(logins.clone()) {
+            for (assigned, assignees, listed) in &assignments() {
+                let ownership = if is_own { Ownership::Own } else { Ownership::Free };
+                let (answerer, assignees) = (listed.as_ref(), assignees.as_ref());
+                let levels = [RequiredAssurance::Session, RequiredAssurance::RecentLogin, RequiredAssurance::Passkey];
+                let mut cells = Vec::new();
+                for action in [Action::Respond, Action::Decide] {
+                    for assurance in [None].into_iter().chain(levels.map(Some)) {
+                        let demands = Demands { assurance, assignees, answerer, ownership, ..Demands::default() };
+                        let (asked_by, handed_for) = (Some(&asker), &[ADA.to_owned()][..]);
+                        let object =
+                            Object::Intent { created_by: &asker, asked_by, assigned: &[], entries: &[], handed_for, demands };
+                        cells.push(verdict(authorize(&principal, action, object)));
+                        cases += 1;
+                    }
+                }
+                lines.push(format!("recent; {route}; {whose}; assigned {assigned}: {}", cells.join(" ")));
+            }
+        }
+    }
+    (cases, lines.join("\n") + "\n")
+}
+
+/// Only a recent login and a signature meet the demand of a recent login, and a recent login is no signature.
+#[test]
+fn no_line_of_the_recent_logins_lets_an_answer_below_them_through() {
+    for line in table_of_recent_logins().1.lines() {
+        let (who, verdicts) = line.split_once(": ").unwrap();
+        let verdicts: Vec<&str> = verdicts.split(' ').collect();
+        let says_yes = |places: &[usize]| places.iter().any(|place| verdicts[*place] == "yes");
+        let (is_recent, is_signed) = (who.contains("; recent login"), who.contains("and passkey"));
+        assert!(is_recent || is_signed || !says_yes(&[2, 6]), "{line}");
+        assert!(is_signed || !says_yes(&[3, 7]), "{line}");
+        let is_kept_out = who.contains("the asker's person") || who.contains("of an auditor");
+        assert!(!is_kept_out || !says_yes(&[0, 1, 2, 3, 4, 5, 6, 7]), "{line}");
+    }
+}
+
 /// The lines about drafts: for a route, an owner and a place, the verdicts for saving a draft and for reading those of others; without a
 /// floor, with one that needs a login, and with one that needs a passkey.
 fn table_of_drafts() -> (usize, String) {
@@ -303,9 +358,9 @@ fn no_line_of_the_floors_lets_an_answer_below_them_through() {
 #[test]
 fn the_table_of_routes_and_demands_is_this_one() {
     let ((cases, first), (of_floors, second), (of_hands, third)) = (table(), table_of_floors(), table_of_hands());
-    let (of_drafts, fourth) = table_of_drafts();
+    let ((of_drafts, fourth), (_, fifth)) = (table_of_drafts(), table_of_recent_logins());
     assert!(cases.min(of_floors).min(of_hands).min(of_drafts) >= 400, "{cases} {of_floors} {of_hands} {of_drafts}");
-    let table = first + &second + &third + &fourth;
+    let table = first + &second + &third + &fourth + &fifth;
     for (line, (now, before)) in table.lines().zip(GOLDEN.lines()).enumerate() {
         assert_eq!(now, before, "line {}", line + 1);
     }

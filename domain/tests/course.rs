@@ -259,13 +259,8 @@ impl Walk {
                 let states = [PlanState::Active, PlanState::Active, PlanState::Paused, PlanState::Cancelled];
                 let (id, state) = (*self.draw.one(&plans)?, *self.draw.one(&states)?);
                 let review = (state == PlanState::Active).then(prepared);
-                let change = PlanChange {
-                    outline: Outline::default(),
-                    state: Some(state),
-                    review,
-                    seeming_secret: SeemingSecret::Warn,
-                    rules: Vec::new(),
-                };
+                let change =
+                    PlanChange { outline: Outline::default(), state: Some(state), review, seeming_secret: SeemingSecret::Warn };
                 Command::Plan(Box::new(PlanCommand { id, step: PlanStep::Change(Box::new(change)) }))
             }
             5 => {

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
+use chrono::TimeDelta;
 use domain::base::ids::{HoldId, IntentId, KeyId, PersonId, SessionId};
 use domain::base::json::canonical;
 use domain::base::name::Owner;
@@ -16,7 +17,7 @@ use domain::people::event::{
     PayloadRedacted, PersonAdded, PersonAway, PersonChanged, PersonNamed, ServerEvent, SessionBegan, SessionEnded,
 };
 use domain::people::hold::HoldScope;
-use domain::people::identity::LoginMethod;
+use domain::people::identity::{Beginning, LoginMethod};
 use domain::people::principal::{Credential, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -85,6 +86,7 @@ fn events() -> Vec<ServerEvent> {
     .chain(events_of_identities())
     .chain(events_of_absences(credential))
     .chain(events_of_preferences(credential))
+    .chain([event_of_a_recent_login()])
     .collect()
 }
 
@@ -98,7 +100,7 @@ fn events_of_people(credential: Option<Credential>) -> Vec<ServerEvent> {
     let named = |credential| PersonNamed { person_id, address: address(), credential };
     let began = |replaces| {
         let (role, method, auth_time) = (Role::Auditor, None, None);
-        ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method, auth_time })
+        ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method, auth_time, recent_until: None })
     };
     let ended = |everywhere| ServerEvent::SessionEnded(SessionEnded { session_id, person_id, everywhere });
     vec![
@@ -165,8 +167,8 @@ fn events_of_absences(credential: Option<Credential>) -> Vec<ServerEvent> {
 fn events_of_identities() -> Vec<ServerEvent> {
     let (person_id, session_id) = (PersonId(Uuid::from_u128(8)), SessionId(Uuid::from_u128(9)));
     let began = |method, auth_time| {
-        let (role, replaces) = (Role::Auditor, None);
-        ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method: Some(method), auth_time })
+        let (role, replaces, method) = (Role::Auditor, None, Some(method));
+        ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method, auth_time, recent_until: None })
     };
     vec![
         ServerEvent::IdentityBound(IdentityBound {
@@ -179,6 +181,16 @@ fn events_of_identities() -> Vec<ServerEvent> {
         began(LoginMethod::OpenId, None),
         began(LoginMethod::Mail, None),
     ]
+}
+
+/// A login by an issuer that says when it was, so that it counts as recent for a while.
+fn event_of_a_recent_login() -> ServerEvent {
+    let (person_id, session_id) = (PersonId(Uuid::from_u128(8)), SessionId(Uuid::from_u128(9)));
+    let beginning =
+        Beginning::openid(Some(from_micros(1_795_507_100_000_000)), TimeDelta::minutes(5), from_micros(1_795_507_200_000_000));
+    let Beginning { method, auth_time, recent_until } = beginning;
+    let (role, replaces, method) = (Role::Operator, None, Some(method));
+    ServerEvent::SessionBegan(SessionBegan { session_id, person_id, role, replaces, method, auth_time, recent_until })
 }
 
 fn octets(byte: u8) -> Octets {

@@ -142,6 +142,7 @@ fn a_refusal_edits_nothing() {
 fn counted(person: &str, value: &str, action: Members) -> Counted {
     Counted {
         person: person.to_owned(),
+        id: None,
         value: json!(value),
         action: Some(action),
         at: DateTime::UNIX_EPOCH,

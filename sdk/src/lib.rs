@@ -60,6 +60,7 @@ pub mod blocking;
 mod choice;
 mod client;
 mod coordinator;
+mod demand;
 mod drafts;
 mod engagement;
 mod error;

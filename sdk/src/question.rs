@@ -13,7 +13,7 @@ use domain::suspension::demand::Risk;
 use domain::suspension::grounds::{Explanation, Reversibility};
 use domain::suspension::proposal;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
-use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResponseType, WINDOW_SECONDS_MAX};
+use domain::suspension::{FallbackPolicy, Resolution, ResponseType, WINDOW_SECONDS_MAX};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -201,21 +201,6 @@ impl<T> Question<T> {
     /// refuses the question.
     pub fn channel_hint(mut self, channel: impl Into<String>) -> Self {
         self.request.channel_hint = Some(channel.into());
-        self
-    }
-
-    /// Takes only an answer that a passkey of the person has signed. [`verify_signature`](crate::verify_signature) checks the signature in
-    /// the receipt of the answer.
-    ///
-    /// The server refuses the question if its public address has no domain name, because people have no passkeys there.
-    pub fn require_passkey(mut self) -> Self {
-        self.request.required_assurance = Some(RequiredAssurance::Passkey);
-        self
-    }
-
-    /// Takes only the answer of a person who has logged in, or whose passkey has signed it. The server may demand the same or more by itself.
-    pub fn require_login(mut self) -> Self {
-        self.request.required_assurance = self.request.required_assurance.max(Some(RequiredAssurance::Session));
         self
     }
 

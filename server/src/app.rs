@@ -124,9 +124,10 @@ impl App {
         let (asking, limits) = ((config.asking.channels.clone(), config.asking.pressing), &config.limits);
         let allowance = Allowance::new(limits.agent_bytes_per_day, config.database.file(), limits.reserve_bytes);
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
+        let rules = config.asking.floors.agents.clone();
         let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
-        let store = store::open(&config.database, Exclusive::Serve, surroundings.at(site(&public_url))).await?;
+        let store = store::open(&config.database, Exclusive::Serve, surroundings.at(site(&public_url)).ruled_by(rules)).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;

@@ -9,7 +9,6 @@ use domain::log::payload::AnswerCounted;
 use domain::people::answerer::Answerer;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::person::Person;
-use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::assignees::Assignees;
@@ -109,9 +108,9 @@ pub(crate) fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsRes
     let mut counted = Vec::new();
     for answer in rows.answers(row.rid)? {
         let Event { payload } = serde_json::from_slice(&rows.event(answer.event)?.bytes)?;
-        let (gateway, person, groups) = (payload.gateway(), answer.person, Vec::new());
+        let (gateway, person, id, groups) = (payload.gateway(), answer.person, answer.id, Vec::new());
         let AnswerCounted { value, responded_at: at, in_place_of, proposal: action, .. } = payload;
-        counted.push(Counted { person, value, action, at, gateway, groups, may_answer: true, in_place_of });
+        counted.push(Counted { person, id, value, action, at, gateway, groups, may_answer: true, in_place_of });
     }
     Ok(counted)
 }
@@ -200,7 +199,7 @@ pub(crate) fn counted_now<R: ReadRows>(rows: &mut R, row: &SuspensionRow, questi
 
 /// Looks again at the people who have answered: each must still be allowed to when the last one answers.
 ///
-/// A person who was listed after the answer is another one with the same address, and the answer does not count for that person.
+/// An address that was removed and listed again is another person, and the answer does not count for that one.
 pub(crate) fn look_again<R: ReadRows>(
     rows: &mut R,
     counted: &mut [Counted],
@@ -208,7 +207,12 @@ pub(crate) fn look_again<R: ReadRows>(
     (hands, holders): (&Hands, &[Answerer]),
 ) -> RowsResult<()> {
     for counted in counted {
-        let listed = rows.person_called(&counted.person)?.filter(|person| person.added_at <= counted.at);
+        let is_the_same = |person: &Person| match counted.id {
+            Some(id) => person.id == id,
+            // The answer was recorded by an earlier version. Times tell less: a clock can be set back.
+            None => person.added_at <= counted.at,
+        };
+        let listed = rows.person_called(&counted.person)?.filter(is_the_same);
         let person = listed.map(|person| as_answerer(rows, person)).transpose()?;
         let place = person.as_ref().and_then(|person| match assignees {
             Some(assignees) => hands.place_of(person, assignees, holders),
@@ -262,25 +266,36 @@ pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, questio
     Ok(!owns(rows, &[&row.suspension.asked_by, &created_by], &address.to_lowercase())?)
 }
 
-/// Whether an open question needs more people to agree than could answer it now: some have left since it was asked.
+/// Whether an open question that is assigned to people needs more of them than could answer it now: some have left since it was asked.
 pub(crate) fn is_out_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<bool> {
     let open = &row.suspension;
-    let (Some(quorum), Some(assignees), None) = (&open.quorum, &question.assignees, &open.ending) else { return Ok(false) };
+    let (Some(assignees), None) = (&question.assignees, &open.ending) else { return Ok(false) };
+    if open.quorum.is_none() {
+        // Most questions name a person, and that one can answer: then not all the people need to be read.
+        for address in &assignees.people {
+            if may_answer(rows, row, question, address)? {
+                return Ok(false);
+            }
+        }
+    }
     let created_by = rows.intent_at(row.intent)?.intent.created_by;
-    let (people, _) = could_answer(rows, open, (assignees, &open.hands), &[&open.asked_by, &created_by])?;
-    Ok(quorum.can_be_met_by(&people).is_err())
+    let askers: &[&Asker] = &[&open.asked_by, &created_by];
+    let keeps_owner = open.quorum.is_some() || question.separation.is_some();
+    let (people, _) = could_answer(rows, open, (assignees, &open.hands), if keeps_owner { askers } else { &[] })?;
+    Ok(match &open.quorum {
+        Some(quorum) => quorum.can_be_met_by(&people).is_err(),
+        None => people.is_empty(),
+    })
 }
 
-/// The time zone and the locale of a recipient, as far as they are known.
-pub(crate) fn preferences_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Preferences> {
-    let person = rows.person_called(&recipient.to_lowercase())?;
-    Ok(person.map(|person| person.preferences).unwrap_or_default())
+/// The listed person to whom a message went, whatever the case of the address; `None` if there is none.
+pub(crate) fn listed<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Option<Person>> {
+    rows.person_called(&recipient.to_lowercase())
 }
 
 /// The person of a link, as far as a passkey must sign the answer.
-pub(crate) fn signer_of<R: ReadRows>(rows: &mut R, recipient: &str) -> RowsResult<Signer> {
-    let person = rows.person_called(&recipient.to_lowercase())?.filter(|person| person.confirmed_at.is_some());
-    Ok(match person {
+pub(crate) fn signer_of<R: ReadRows>(rows: &mut R, person: Option<&Person>) -> RowsResult<Signer> {
+    Ok(match person.filter(|person| person.confirmed_at.is_some()) {
         Some(person) => Signer::Person(rows.passkeys_of(person.id)?),
         None => Signer::Unknown,
     })

@@ -173,7 +173,7 @@ impl Method {
             (_, Assurance::EmailLink) => Self::EmailLink,
             (_, Assurance::Passkey) => Self::Passkey,
             (_, Assurance::ApiKey) => Self::ApiKey,
-            (_, Assurance::Session) => Self::Session,
+            (_, Assurance::Session | Assurance::RecentLogin) => Self::Session,
             // The server and the accounts of the machine answer no questions.
             (_, Assurance::Server | Assurance::Local) => Self::Server,
         }

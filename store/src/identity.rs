@@ -24,6 +24,8 @@ pub struct Proved {
     pub address: Option<String>,
     /// When the person last proved to the issuer who they are, if it says so.
     pub auth_time: Option<DateTime<Utc>>,
+    /// For how long a login counts as recent here.
+    pub recent: TimeDelta,
     /// For each group that follows the issuer, whether the person is a member.
     pub groups: Vec<(String, bool)>,
 }

@@ -100,8 +100,8 @@ pub use self::openid::OpenId;
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};
 pub use self::passkeys::Passkeys;
 pub use self::person::{
-    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedAlert, LeasedLogin, LeasedLogins, LoginResult, LoginToken, Named, NewPerson,
-    OpenIdState, OpenSession, OwnAbsence, SESSION_IDLE, SESSION_LASTS, SessionToken,
+    Entered, LOGIN_LASTS, LOGIN_MAILS_PER_HOUR, LOGIN_MAILS_WITHIN, LOGINS_MAX, LeasedAlert, LeasedLogin, LeasedLogins,
+    LoginResult, LoginToken, Named, NewPerson, OpenIdState, OpenSession, OwnAbsence, SESSION_IDLE, SESSION_LASTS, SessionToken,
 };
 pub use self::personal::Personal;
 pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::{PersonId, SessionId, SuspensionId};
+use domain::base::ids::{IntentId, PersonId, SessionId, SuspensionId};
 use domain::base::quotation::LINK_PREFIX;
 use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
@@ -14,9 +14,14 @@ use uuid::Uuid;
 
 /// How long a login link can be used.
 pub const LOGIN_LASTS: TimeDelta = TimeDelta::minutes(15);
-/// How many login links are sent to one address within [`LOGIN_LASTS`]. So if a further one is refused, the mailbox holds one that can be
-/// used, and other people's requests cannot keep a person out.
+/// How many login links of one address can be used at a time. So if a further one is refused, the mailbox holds one that can be used, and
+/// other people's requests cannot keep a person out.
 pub const LOGINS_MAX: u32 = 5;
+/// How many mails with login links are sent to one address in an hour, whether the links were used or not. Requests of other people alone
+/// lead to four times [`LOGINS_MAX`], because a link lasts a quarter of an hour; the rest is left for a person who uses the links.
+pub const LOGIN_MAILS_PER_HOUR: u32 = 30;
+/// The time to which [`LOGIN_MAILS_PER_HOUR`] applies.
+pub const LOGIN_MAILS_WITHIN: TimeDelta = TimeDelta::hours(1);
 /// How long a session lasts in which nothing is asked for.
 pub const SESSION_IDLE: TimeDelta = TimeDelta::minutes(30);
 /// How long a session lasts at most.
@@ -149,6 +154,7 @@ pub struct LeasedAlert {
     pub lease: [u8; 16],
     pub tries: u32,
     pub question: SuspensionId,
+    pub intent: IntentId,
     /// The name of the agent that asked.
     pub agent: String,
     pub leased_at: DateTime<Utc>,
@@ -171,6 +177,8 @@ pub struct OpenSession {
     pub principal: Principal,
     /// The time zone and the locale of the person.
     pub preferences: Preferences,
+    /// Until when its login counts as recent; absent if it never does.
+    pub recent_until: Option<DateTime<Utc>>,
     /// Whether so much time has passed since the last note of its use that the use should be noted again.
     pub is_stale: bool,
 }

@@ -144,6 +144,7 @@ pub(crate) type SessionSelection = (
     sessions::challenge_until,
     sessions::method,
     sessions::auth_time,
+    sessions::recent_until,
 );
 pub(crate) const SESSION: SessionSelection = (
     sessions::id,
@@ -156,6 +157,7 @@ pub(crate) const SESSION: SessionSelection = (
     sessions::challenge_until,
     sessions::method,
     sessions::auth_time,
+    sessions::recent_until,
 );
 
 #[derive(Queryable)]
@@ -170,6 +172,7 @@ pub(crate) struct SessionColumns {
     challenge_until: Option<At>,
     method: i32,
     auth_time: Option<At>,
+    recent_until: Option<At>,
 }
 
 impl SessionColumns {
@@ -182,7 +185,11 @@ impl SessionColumns {
             used_at: self.used_at.0,
             ends_at: self.ends_at.0,
             challenge: self.challenge.zip(self.challenge_until.map(|at| at.0)),
-            beginning: Beginning { method: Code::from_code(self.method)?, auth_time: self.auth_time.map(|at| at.0) },
+            beginning: Beginning {
+                method: Code::from_code(self.method)?,
+                auth_time: self.auth_time.map(|at| at.0),
+                recent_until: self.recent_until.map(|at| at.0),
+            },
         })
     }
 }

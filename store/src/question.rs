@@ -9,7 +9,7 @@ use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, ResolutionReason};
 
-use crate::assigning::{counted_now, is_out_of_reach, may_answer, preferences_of, signer_of};
+use crate::assigning::{counted_now, is_out_of_reach, listed, may_answer, signer_of};
 use crate::drafts::{permitted, standing};
 use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
@@ -140,17 +140,20 @@ fn view<R: ReadRows>(
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
     let needs = |assurance| question.required_assurance == Some(assurance);
-    let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, &recipient)).transpose()?;
-    let is_listed = question.required_assurance.is_some() && is_listed(rows, &recipient)?;
+    let person = listed(rows, &recipient)?;
+    let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, person.as_ref())).transpose()?;
+    let is_listed = question.required_assurance.is_some() && person.is_some();
     let may_answer = may_answer(rows, &row, &question, &recipient)?;
-    let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
+    // A question that one person answers is within reach of the one who reads this.
+    let is_reached = may_answer && row.suspension.quorum.is_none();
+    let is_out_of_reach = !is_reached && is_out_of_reach(rows, &row, &question)?;
     let drafts = if is_open { shown_drafts(rows, principal, &row, &question, now)? } else { Vec::new() };
     let is_decided = question.proposal.is_some() && suspension.ending.is_some();
     let answer = if is_decided { rows.answer(&row)? } else { None };
     let approved = answer.and_then(|(answer, _)| answer.proposal);
     let suspension = row.suspension;
     Ok(Some(LinkView {
-        preferences: preferences_of(rows, &recipient)?,
+        preferences: person.map(|person| person.preferences).unwrap_or_default(),
         recipient,
         delivery,
         intent_title,
@@ -188,18 +191,12 @@ fn shown_drafts<R: ReadRows>(
     }
 }
 
-fn is_listed<R: ReadRows>(rows: &mut R, address: &str) -> RowsResult<bool> {
-    Ok(rows.person_called(&address.to_lowercase())?.is_some())
-}
-
 /// The warning for the asker of a question for whose answer a person must log in, if none of the people who are asked is listed.
 pub(crate) fn login_warning<R: ReadRows>(rows: &mut R, question: &Question) -> RowsResult<Option<String>> {
-    if question.required_assurance != Some(RequiredAssurance::Session) {
-        return Ok(None);
-    }
+    let Some(RequiredAssurance::Session | RequiredAssurance::RecentLogin) = question.required_assurance else { return Ok(None) };
     let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
     for person in question.recipients_during(1..=attempts) {
-        if is_listed(rows, &person)? {
+        if listed(rows, &person)?.is_some() {
             return Ok(None);
         }
     }

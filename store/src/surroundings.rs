@@ -7,6 +7,7 @@ use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::passkey::Site;
 use domain::suspension::channel::Channels;
+use domain::suspension::demand::AgentRule;
 
 use crate::allowance::Allowance;
 use crate::host::clock_watch::ClockWatch;
@@ -23,6 +24,8 @@ pub struct Surroundings {
     pub pressing: Pressing,
     /// How much may be written.
     pub allowance: Allowance,
+    /// The operator's rules about the answers to agents.
+    pub rules: Vec<AgentRule>,
     /// Where people's passkeys belong; absent if the server's public address has no domain name.
     pub site: Option<Site>,
     /// Wakes the requests and workers that wait for a commit.
@@ -47,13 +50,19 @@ impl Surroundings {
         observer: Arc<dyn Observer>,
     ) -> Self {
         let hub = Arc::new(Hub::new(observer.clone()));
-        Self { clock, entropy, channels, pressing, allowance, site: None, hub, observer }
+        Self { clock, entropy, channels, pressing, allowance, rules: Vec::new(), site: None, hub, observer }
     }
 
     /// The same, with the place where people's passkeys belong.
     #[must_use]
     pub fn at(self, site: Option<Site>) -> Self {
         Self { site, ..self }
+    }
+
+    /// The same, with the operator's rules about the answers to agents.
+    #[must_use]
+    pub fn ruled_by(self, rules: Vec<AgentRule>) -> Self {
+        Self { rules, ..self }
     }
 
     /// The surroundings of one transaction; `clock` is the transaction's own.
@@ -65,6 +74,7 @@ impl Surroundings {
             channels: &self.channels,
             pressing: self.pressing,
             allowance: &self.allowance,
+            rules: &self.rules,
             site: self.site.as_ref(),
             traced: self.observer.wants_spans(),
         }
@@ -102,6 +112,8 @@ pub(crate) struct Env<'a> {
     pub(crate) pressing: Pressing,
     /// How much may be written.
     pub(crate) allowance: &'a Allowance,
+    /// The operator's rules about the answers to agents.
+    pub(crate) rules: &'a [AgentRule],
     /// Where people's passkeys belong.
     pub(crate) site: Option<&'a Site>,
     /// Whether spans are exported; if not, none are made or kept.

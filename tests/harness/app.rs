@@ -515,6 +515,7 @@ pub fn asking_policy() -> AskingPolicy {
         fallback_requires_delivery: true,
         client_guard_seconds: CLIENT_GUARD_SECONDS,
         passkeys: false,
+        recent_logins: false,
         floors: Floors::default(),
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use chrono::TimeDelta;
 use domain::base::address::AllowList;
 use domain::base::clock::Clock;
 use hmac::{Hmac, KeyInit, Mac};
@@ -105,6 +106,8 @@ struct Code {
     nonce: String,
     challenge: String,
     redirect: String,
+    /// When the person proved who they are; absent if the server does not ask for it.
+    auth_time: Option<i64>,
 }
 
 struct Shared {
@@ -180,6 +183,7 @@ impl Issuer {
             client_secret: CLIENT_SECRET.into(),
             domains: AllowList::parse(["*@example.com"]).unwrap(),
             scopes: vec!["email".to_owned()],
+            recent_login: TimeDelta::minutes(5),
             groups: None,
         }
     }
@@ -278,7 +282,10 @@ impl Shared {
         let code = encoded(Sha256::digest(&asked["state"]));
         back.query_pairs_mut().append_pair("code", &code);
         let [nonce, challenge, redirect] = ["nonce", "code_challenge", "redirect_uri"].map(|name| asked[name].clone());
-        self.codes.lock().unwrap().insert(code, Code { nonce, challenge, redirect });
+        let asks_again = asked.get("prompt").is_some_and(|prompt| prompt == "login");
+        assert_eq!(asked.get("max_age").map(String::as_str), asks_again.then_some("300"));
+        let auth_time = asks_again.then(|| self.clock.now().timestamp());
+        self.codes.lock().unwrap().insert(code, Code { nonce, challenge, redirect, auth_time });
         back.into()
     }
 
@@ -298,10 +305,13 @@ impl Shared {
             return refused("invalid_grant");
         }
         let now = self.clock.now().timestamp();
-        let claims = json!({
+        let mut claims = json!({
             "iss": self.base, "sub": SUBJECT, "aud": CLIENT, "exp": now + 300, "iat": now, "nonce": code.nonce,
             "email": "Ada@example.com", "email_verified": true,
         });
+        if let Some(auth_time) = code.auth_time {
+            claims["auth_time"] = auth_time.into();
+        }
         let token = self.sign(&changed(claims, &behaviour.claims), behaviour);
         (200, json!({"access_token": "unused", "token_type": "Bearer", "expires_in": 300, "id_token": token}))
     }

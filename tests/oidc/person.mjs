@@ -89,12 +89,27 @@ await person.open(new URL(cancel, person.page.url));
 if (person.page.status !== 403 || !person.page.html.includes("access_denied")) fail(`a person who cancels is told:\n${person.page.html}`);
 console.log("oidc-provider: three accounts and one person who cancels are refused");
 
+// A login that must be recent: the issuer asks a person again who is logged in there, and says when that was.
+const ada = await enter("account-of-ada");
+await ada.open(`${placet}/login?fresh=1`);
+await ada.send("/login/openid");
+if (ada.page.url.origin !== issuer || !ada.page.html.includes('name="login"')) fail(`the issuer does not ask again:\n${ada.page.html}`);
+await ada.send("login", { login: "account-of-ada", password: "any" });
+if (ada.page.url.origin === issuer) await ada.send("consent");
+if (ada.page.status !== 200 || ada.page.url.pathname !== "/inbox") fail(`ada did not get in again: ${ada.page.url}\n${ada.page.html}`);
+const [before, recent] = (await events()).filter(({ event_type }) => event_type === "session.began").slice(-2).map(({ payload }) => payload);
+const minutes = (new Date(recent.recent_until) - new Date(recent.auth_time)) / 60_000;
+const age = (Date.now() - new Date(recent.auth_time)) / 1_000;
+if (minutes !== 5 || age > 60) fail(`the login is not recent: ${JSON.stringify(recent)}`);
+if (before.recent_until && before.auth_time >= recent.auth_time) fail(`the person was not asked again: ${JSON.stringify([before, recent])}`);
+console.log("oidc-provider: a login that must be recent asks the person again, and says when it was");
+
 const told = await events();
 const ofType = (type) => told.filter(({ event_type }) => event_type === type);
 const began = ofType("session.began").map(({ payload }) => payload.method);
-if (began.length !== 4 || began.some((method) => method !== "openid")) fail(`the sessions began so: ${began}`);
+if (began.length !== 6 || began.some((method) => method !== "openid")) fail(`the sessions began so: ${began}`);
 const [bound, ...more] = ofType("identity.bound").map(({ payload }) => payload);
 if (more.length || bound.issuer !== issuer || bound.subject !== "account-of-ada") fail(`bound: ${JSON.stringify(bound)}`);
 const members = ofType("group.changed").at(-1).payload.members.join(", ");
 if (members !== "ada@example.com, bob@example.com") fail(`the group follows the issuer so: ${members}`);
-console.log("oidc-provider: the log has one account, four sessions and the group");
+console.log("oidc-provider: the log has one account, six sessions and the group");

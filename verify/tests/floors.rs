@@ -7,6 +7,7 @@ mod forge;
 #[expect(dead_code, reason = "other tests need the rest")]
 mod world;
 
+use forge::time;
 use serde_json::{Value, json};
 use verify::report::{Report, Verdict};
 use verify::{Options, Watchers, verify};
@@ -61,6 +62,36 @@ fn in_session() -> World {
     let answer = world.payload(Tale::Linked, RESUMED);
     (answer["assurance"], answer["credential"]) = (json!("session"), json!({"kind": "session", "id": id(SESSION)}));
     world
+}
+
+/// A world in which the question demands a recent login, and Dan answers after one; the issuer says when it was, and the server until when
+/// it was recent.
+fn after_a_login(auth_time: u64, recent_until: Option<u64>) -> World {
+    let moment = |seconds: u64| json!(time(seconds * 1_000_000));
+    let mut world = in_session();
+    world.payload(Tale::Linked, "intent.suspended")["required_assurance"] = json!("recent_login");
+    world.payload(Tale::Linked, RESUMED)["assurance"] = json!("recent_login");
+    let mut payload = json!({
+        "session_id": id(SESSION), "person_id": id(0xf00), "role": "operator", "method": "openid", "auth_time": moment(auth_time)
+    });
+    if let Some(until) = recent_until {
+        payload["recent_until"] = moment(until);
+    }
+    server(&mut world, DAN, 3, "session.began", payload);
+    world
+}
+
+#[test]
+fn an_answer_after_a_recent_login_is_one() {
+    verified(&after_a_login(ASKED_AT, Some(ANSWERED_AT)));
+    found(&after_a_login(ASKED_AT, Some(ANSWERED_AT - 1)), "unknown_credential", "the login was recent until");
+    found(&after_a_login(ASKED_AT, None), "unknown_credential", "did not begin with one");
+    // No server lets a login count for more than an hour.
+    verified(&after_a_login(4, Some(4 + 3_600)));
+    found(&after_a_login(4, Some(4 + 3_601)), "unknown_credential", "did not begin with one");
+    let mut world = after_a_login(ASKED_AT, Some(ANSWERED_AT));
+    world.payload(Tale::Linked, RESUMED)["assurance"] = json!("session");
+    found(&world, "answer_not_allowed", "demanded a recent login");
 }
 
 #[test]

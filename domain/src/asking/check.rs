@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::asking::choice::{Misleading, judge, judge_options};
+use crate::asking::raising::demanded;
 use crate::asking::{assigning, several};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::text::is_blank;
@@ -140,7 +141,7 @@ impl Check {
     /// Tells the asker that the server demands more than the request does.
     pub(super) fn warn_of_floor(&mut self, asked: Option<RequiredAssurance>, holds: Option<RequiredAssurance>) {
         if let Some(floor) = holds.filter(|_| asked != holds) {
-            self.warnings.push(format!("required_assurance is {floor}: this server demands it for the question"));
+            self.warnings.push(demanded(floor));
         }
     }
 

@@ -17,6 +17,7 @@ pub mod planning;
 pub mod policy;
 pub mod pressing;
 pub mod preview;
+pub mod raising;
 pub mod recording;
 pub mod requesting;
 pub mod secrets;

@@ -74,7 +74,6 @@ pub fn changed_plan(asking: Asking<'_>, body: UpdatePlanRequest) -> Result<PlanS
         state: body.state,
         review,
         seeming_secret: asking.policy.seeming_secret,
-        rules: asking.policy.floors.agents.clone(),
     })))
 }
 
@@ -90,8 +89,7 @@ pub fn moved_plan(asking: Asking<'_>, state: PlanState) -> Result<PlanStep, Erro
         return Err(errors);
     }
     let (outline, seeming_secret) = (Outline::default(), asking.policy.seeming_secret);
-    let rules = asking.policy.floors.agents.clone();
-    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: Some(state), review, seeming_secret, rules })))
+    Ok(PlanStep::Change(Box::new(PlanChange { outline, state: Some(state), review, seeming_secret })))
 }
 
 /// The question whether the tasks of a plan may begin, if it is to be active.

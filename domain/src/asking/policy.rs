@@ -67,6 +67,8 @@ pub struct AskingPolicy {
     pub client_guard_seconds: u32,
     /// Whether people can have passkeys here: the server has a domain name.
     pub passkeys: bool,
+    /// Whether people can log in by an issuer of identities here, which says when they did.
+    pub recent_logins: bool,
     /// How sure the server must at least be of the person who answers.
     pub floors: Floors,
 }
@@ -222,6 +224,10 @@ impl AskingPolicy {
     ) -> Option<RequiredAssurance> {
         if required == Some(RequiredAssurance::Passkey) && !self.passkeys {
             let message = "must be absent: people have no passkeys here, because the server's public address has no domain name";
+            check.error("required_assurance", "unsupported", message);
+        }
+        if required == Some(RequiredAssurance::RecentLogin) && !self.recent_logins {
+            let message = "must be absent: people log in by no issuer of identities here, which could say that a login is recent";
             check.error("required_assurance", "unsupported", message);
         }
         check.warn_of_floor(required, required.max(floor));
@@ -429,6 +435,7 @@ mod tests {
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
             passkeys: true,
+            recent_logins: true,
             floors: Floors::default(),
         }
     }

@@ -14,7 +14,6 @@ use super::condition::{Condition, ConditionBody};
 use super::task::{Task, TaskStatus};
 use crate::base::ids::{PlanId, SuspensionId, TaskId};
 use crate::suspension::assignees::Assignees;
-use crate::suspension::demand::AgentRule;
 use crate::suspension::quorum::Quorum;
 use crate::suspension::seeming::SeemingSecret;
 use crate::suspension::{Asker, FallbackPolicy, Question, RequiredAssurance, SuspensionChoice};
@@ -358,9 +357,6 @@ pub struct PlanChange {
     pub review: Option<Prepared>,
     /// The treatment of the names of the tasks, which people read in the review, if one seems to hold a secret.
     pub seeming_secret: SeemingSecret,
-    /// The operator's rules about agents. The questions were accepted by the rule about the caller. They are asked in the name of the
-    /// plan's creator, so the rule about the creator holds as well.
-    pub rules: Vec<AgentRule>,
 }
 
 /// A command about one plan.
@@ -390,10 +386,10 @@ impl PlanCommand {
         }
     }
 
-    /// Whether it names the people at a checkpoint.
-    pub fn assigns(&self) -> bool {
-        let questions = self.outline().checkpoints.iter().flatten().filter_map(|(_, question)| question.as_ref());
-        questions.into_iter().any(|prepared| prepared.question.assignees.is_some())
+    /// Whether it names the people at a checkpoint, or the people behind the asker are to be left out of them.
+    pub fn chooses_people(&self) -> bool {
+        let mut questions = self.outline().checkpoints.iter().flatten().filter_map(|(_, question)| question.as_ref());
+        questions.any(|Prepared { question, .. }| question.assignees.is_some() || question.separation.is_some())
     }
 
     /// The questions at its checkpoints, each with the place of the checkpoint.

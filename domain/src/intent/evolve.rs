@@ -110,6 +110,7 @@ fn count(intent: &mut Intent, counted: &AnswerCounted) {
     open.counted.retain(|other| other.person != counted.person && !counted.clears.contains(&other.person));
     open.counted.push(Counted {
         person: counted.person.clone(),
+        id: None,
         value: counted.answer.ending.response.clone().unwrap_or_default(),
         action: counted.answer.action.clone(),
         at: counted.answer.ending.at,

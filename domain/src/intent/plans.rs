@@ -126,24 +126,13 @@ fn waits_for(intent: &Intent, task: TaskId, needed: TaskId) -> bool {
 }
 
 fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Principal) -> Result<Vec<PlanEvent>, Rejection> {
-    let PlanChange { outline, state, review, rules, .. } = wanted;
+    let PlanChange { outline, state, review, .. } = wanted;
     let plan = intent.plans.iter().find(|plan| plan.id == command.id).ok_or(Rejection::NotFound)?;
     if !is_same(&plan.created_by.name, &by.name) && !intent.is_created_by(by) {
         let reason = "only the agent that created the plan, and the one that created the intent, change it";
         return Err(Rejection::Forbidden { reason: reason.into() });
     }
-    let (mut outline, mut review) = (outline.clone(), review.clone());
-    let raise = |prepared: &mut Prepared| {
-        for rule in rules {
-            prepared.question.raise(rule, &plan.created_by.name);
-        }
-        prepared.question.required_assurance
-    };
-    for (body, prepared) in outline.checkpoints.iter_mut().flatten() {
-        body.required_assurance = prepared.as_mut().and_then(raise);
-    }
-    review.as_mut().map(raise);
-    let updated = update(intent, command, plan, &outline, by)?;
+    let updated = update(intent, command, plan, outline, by)?;
     let tasks = outline.tasks.as_ref().unwrap_or(&plan.tasks);
     let moved = state.map(|state| move_to(plan, state, tasks, by)).transpose()?;
     let is_activated = matches!(moved, Some(PlanEvent::Activated(_)));
@@ -152,7 +141,7 @@ fn change(intent: &Intent, command: &PlanCommand, wanted: &PlanChange, by: &Prin
     }
     // A plan is activated once, so it is reviewed once.
     let reviewed = (is_activated && intent.reviews_plans())
-        .then(|| PlanEvent::ReviewRequired(Box::new(ReviewRequired { plan_id: plan.id, question: review })));
+        .then(|| PlanEvent::ReviewRequired(Box::new(ReviewRequired { plan_id: plan.id, question: review.clone() })));
     Ok(updated.into_iter().chain(moved).chain(reviewed).collect())
 }
 

@@ -264,6 +264,7 @@ fn given(assurance: Assurance) -> Option<RequiredAssurance> {
     match assurance {
         Assurance::EmailLink | Assurance::ApiKey | Assurance::Server | Assurance::Local => None,
         Assurance::Session => Some(RequiredAssurance::Session),
+        Assurance::RecentLogin => Some(RequiredAssurance::RecentLogin),
         Assurance::Passkey => Some(RequiredAssurance::Passkey),
     }
 }

@@ -268,6 +268,9 @@ pub struct SessionBegan {
     /// When the person last proved to the issuer who they are, as the issuer says; absent if it does not say, and for a link in a mail.
     #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
     pub auth_time: Option<DateTime<Utc>>,
+    /// Until when it counts as a recent login; absent where `auth_time` is, and in earlier events.
+    #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
+    pub recent_until: Option<DateTime<Utc>>,
 }
 
 /// A logout.

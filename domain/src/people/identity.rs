@@ -1,6 +1,6 @@
 //! Accounts of people at another server, which proves who they are (OpenID Connect).
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 /// The longest address of an issuer, in bytes.
@@ -38,6 +38,9 @@ pub enum LoginMethod {
     OpenId,
 }
 
+/// How long a login at the issuer counts as recent at most, and at least, whatever the operator wants.
+pub const RECENT_LOGIN_SECONDS: std::ops::RangeInclusive<u32> = 30..=3_600;
+
 /// How a session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beginning {
@@ -45,11 +48,19 @@ pub struct Beginning {
     pub method: LoginMethod,
     /// When the person last proved to the issuer who they are, as the issuer says; absent if it does not say, and for a link in a mail.
     pub auth_time: Option<DateTime<Utc>>,
+    /// Until when it counts as a recent login; absent if the issuer does not say when it was.
+    pub recent_until: Option<DateTime<Utc>>,
 }
 
 impl Beginning {
     /// A session that began with a link in a mail.
-    pub const MAIL: Self = Self { method: LoginMethod::Mail, auth_time: None };
+    pub const MAIL: Self = Self { method: LoginMethod::Mail, auth_time: None, recent_until: None };
+
+    /// A session that begins now, after a login at the issuer that counts as recent for so long.
+    pub fn openid(auth_time: Option<DateTime<Utc>>, recent: TimeDelta, now: DateTime<Utc>) -> Self {
+        // The issuer's clock may be ahead, and must not make the login count for longer.
+        Self { method: LoginMethod::OpenId, auth_time, recent_until: auth_time.map(|at| at.min(now) + recent) }
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +79,15 @@ mod tests {
         }
         assert_eq!(Identity::read(&"i".repeat(ISSUER_MAX + 1), "a"), None);
         assert_eq!(Identity::read("", "a"), None);
+    }
+
+    #[test]
+    fn a_login_is_recent_from_its_time_and_not_longer_because_of_a_clock_that_is_ahead() {
+        let (now, recent) = (DateTime::UNIX_EPOCH + TimeDelta::hours(1), TimeDelta::minutes(5));
+        let until = |auth_time| Beginning::openid(auth_time, recent, now).recent_until;
+        assert_eq!(until(Some(now - TimeDelta::minutes(2))), Some(now + TimeDelta::minutes(3)));
+        assert_eq!(until(Some(now + TimeDelta::minutes(2))), Some(now + recent));
+        assert_eq!((until(None), Beginning::MAIL.recent_until), (None, None));
     }
 
     #[test]

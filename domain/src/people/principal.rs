@@ -72,6 +72,9 @@ pub enum Assurance {
     ApiKey,
     /// A session that began with a login.
     Session,
+    /// A session that began with a login by the issuer of identities, who says that the person proved to be there a few minutes ago. Only an
+    /// answer to a question that demands it has it.
+    RecentLogin,
     /// A passkey of the person, which signed the answer.
     Passkey,
     /// The server itself, on a timer.

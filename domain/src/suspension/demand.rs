@@ -18,6 +18,8 @@ pub const COMMENT: &str = "comment";
 pub enum RequiredAssurance {
     /// The person has logged in, or a passkey of the person signs the answer.
     Session,
+    /// The person has logged in by the issuer of identities, and the issuer says that this was a few minutes ago; or a passkey signs.
+    RecentLogin,
     /// A passkey of the person signs the answer.
     Passkey,
 }
@@ -26,6 +28,7 @@ impl std::fmt::Display for RequiredAssurance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Session => "session",
+            Self::RecentLogin => "recent_login",
             Self::Passkey => "passkey",
         })
     }
@@ -132,7 +135,8 @@ mod tests {
 
     #[test]
     fn what_is_demanded_and_declared_has_an_order() {
-        assert!(RequiredAssurance::Session < RequiredAssurance::Passkey);
+        let all = [RequiredAssurance::Session, RequiredAssurance::RecentLogin, RequiredAssurance::Passkey];
+        assert!(all.is_sorted() && all.iter().all(|level| json!(level) == json!(level.to_string())));
         assert!(Risk::Low < Risk::Medium && Risk::Medium < Risk::High && Risk::High < Risk::Critical);
         for risk in [Risk::Low, Risk::Medium, Risk::High, Risk::Critical] {
             assert_eq!(json!(risk), json!(risk.as_str()));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::base::ids::KeyId;
+use crate::base::ids::{KeyId, PersonId};
 
 /// The most people who must agree, and the most who must refuse.
 pub const QUORUM_MAX: u32 = 20;
@@ -33,6 +33,8 @@ pub struct Quorum {
 pub struct Counted {
     /// The address of the person.
     pub person: String,
+    /// The id that the person had in the list when it was given; a store knows it.
+    pub id: Option<PersonId>,
     /// The answer.
     pub value: Value,
     /// The action about which it decides; absent if the question proposes none.
@@ -149,6 +151,7 @@ mod tests {
         let [one, other] = [1, 2].map(|number| Some(KeyId(uuid::Uuid::from_u128(number))));
         let counted = |person: &str, gateway| Counted {
             person: person.to_owned(),
+            id: None,
             value: json!("approve"),
             action: None,
             at: DateTime::UNIX_EPOCH,

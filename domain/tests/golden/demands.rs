@@ -27,3 +27,12 @@ pub(super) fn events() -> Vec<Event> {
     };
     vec![Event::Suspended(Box::new(suspension()), Box::new(question)), Event::Resumed(Box::new(resumed))]
 }
+
+/// A question that demands a recent login, and the answer of a person after one.
+pub(super) fn recent() -> Vec<Event> {
+    let question = Question { required_assurance: Some(RequiredAssurance::RecentLogin), ..question() };
+    let Event::Resumed(answer) = with_evidence() else { unreachable!() };
+    let credential = Some(Credential::Session(SessionId(Uuid::from_u128(77))));
+    let resumed = Resumed { credential, assurance: Assurance::RecentLogin, ..*answer };
+    vec![Event::Suspended(Box::new(suspension()), Box::new(question)), Event::Resumed(Box::new(resumed))]
+}

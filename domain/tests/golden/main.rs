@@ -574,6 +574,7 @@ fn kinds() -> Vec<Event> {
             forms::proposals(),
             hands::deputies(),
             grounds::events(),
+            demands::recent(),
         ])
         .flatten()
         .collect()

@@ -113,6 +113,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_requires_delivery: true,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
             passkeys: false,
+            recent_logins: false,
             floors: Floors::default(),
         },
         subscriptions: SubscriptionsConfig::default(),

@@ -328,6 +328,12 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
     said.extend(question.reversibility.map(|declared| declared.sentence(Language::English).to_owned()));
     match question.required_assurance {
         Some(RequiredAssurance::Session) => said.push("Only the answer of a person who has logged in counts.".to_owned()),
+        Some(RequiredAssurance::RecentLogin) => {
+            said.push(
+                "Only the answer of a person counts who has logged in by the issuer of identities a few minutes before."
+                    .to_owned(),
+            );
+        }
         Some(RequiredAssurance::Passkey) => said.push("Only an answer that a passkey signs counts.".to_owned()),
         None => {}
     }

@@ -29,8 +29,14 @@ pub(super) struct FloorsSection {
     risks: BTreeMap<Risk, RequiredAssurance>,
 }
 
-/// Checks the floors. `passkeys` says whether people can have passkeys on this server.
-pub(super) fn resolve(agents: Vec<AgentSection>, floors: FloorsSection, passkeys: bool) -> anyhow::Result<Floors> {
+/// Checks the floors. `passkeys` says whether people can have passkeys on this server, and `recent_logins` whether an issuer says when they
+/// logged in.
+pub(super) fn resolve(
+    agents: Vec<AgentSection>,
+    floors: FloorsSection,
+    passkeys: bool,
+    recent_logins: bool,
+) -> anyhow::Result<Floors> {
     if agents.len() > AGENTS_MAX {
         bail!("agents: must be at most {AGENTS_MAX}");
     }
@@ -60,6 +66,11 @@ pub(super) fn resolve(agents: Vec<AgentSection>, floors: FloorsSection, passkeys
             "agents, floors: a passkey can be demanded only on a server whose public URL has a domain name; set PLACET_PUBLIC_URL"
         );
     }
+    if floors.demand(RequiredAssurance::RecentLogin) && !recent_logins {
+        bail!(
+            "agents, floors: a recent login can be demanded only where people log in by an issuer of identities; set [login.openid]"
+        );
+    }
     Ok(floors)
 }
 
@@ -77,7 +88,7 @@ mod tests {
 
     fn read(text: &str, passkeys: bool) -> anyhow::Result<Floors> {
         let Sections { agents, floors } = toml::from_str(text)?;
-        resolve(agents, floors, passkeys)
+        resolve(agents, floors, passkeys, true)
     }
 
     #[test]

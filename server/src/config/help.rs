@@ -26,13 +26,14 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [inbox]               reasons = [\"Out of budget\", …]
   [[inbox.together]]    agent, response_type = \"confirm\" or \"choice\"
   [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
-  [login.openid]        issuer, client_id, client_secret, client_secret_file, domains, scopes, groups_claim, groups
+  [login.openid]        issuer, client_id, client_secret, client_secret_file, domains, scopes,
+                        recent_login_seconds, groups_claim, groups
   [[log.witness]]       url, key, allow_subnets
   [log.mail]            to, hours
   [log.webhook]         url, secret, secret_file, allow_subnets
   [[people]]            address, role = \"auditor\", \"operator\" or \"admin\"; time_zone, locale
   [groups]              NAME = [\"ada@example.com\", …]
-  [[agents]]            name, assurance = \"session\" or \"passkey\", separation = \"owner\"
-  [floors]              groups.NAME and risks.LEVEL = \"session\" or \"passkey\"; LEVEL is low, medium, high or critical
+  [[agents]]            name, assurance = \"session\", \"recent_login\" or \"passkey\"; separation = \"owner\"
+  [floors]              groups.NAME and risks.LEVEL = \"session\", \"recent_login\" or \"passkey\"; LEVEL is low, medium, high or critical
 
 docs/operating.md explains each of them";

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
+use chrono::TimeDelta;
 use domain::base::address::AllowList;
 use domain::base::login::is_plain;
 use domain::people::group::{GROUPS_MAX, read_name};
-use domain::people::identity::ISSUER_MAX;
+use domain::people::identity::{ISSUER_MAX, RECENT_LOGIN_SECONDS};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
@@ -19,6 +20,8 @@ use super::loopback::is_loopback;
 pub const OPENID_CLIENT_SECRET: &str = "PLACET_OPENID_CLIENT_SECRET";
 /// The most domains.
 const DOMAINS_MAX: usize = 100;
+/// How long a login counts as recent unless the file says otherwise, in seconds.
+const RECENT_LOGIN_DEFAULT: u32 = 300;
 /// The most scopes that are asked for besides `openid`.
 const SCOPES_MAX: usize = 20;
 /// The longest name of a client, a scope, a claim or a value of a claim, in bytes.
@@ -40,6 +43,7 @@ struct OpenIdSection {
     client_secret_file: Option<PathBuf>,
     domains: Vec<String>,
     scopes: Option<Vec<String>>,
+    recent_login_seconds: Option<u32>,
     groups_claim: Option<String>,
     #[serde(default)]
     groups: BTreeMap<String, String>,
@@ -58,6 +62,8 @@ pub struct OpenIdConfig {
     pub domains: AllowList,
     /// The scopes that the server asks for besides `openid`.
     pub scopes: Vec<String>,
+    /// How long a login counts as recent.
+    pub recent_login: TimeDelta,
     /// How groups follow the issuer, if some do.
     pub groups: Option<GroupsConfig>,
 }
@@ -114,6 +120,12 @@ impl OpenIdSection {
         if scopes.len() > SCOPES_MAX || !scopes.iter().all(is_scope) {
             bail!("login.openid: scopes must be at most {SCOPES_MAX} words, for example [\"email\", \"groups\"]");
         }
+        let recent = self.recent_login_seconds.unwrap_or(RECENT_LOGIN_DEFAULT);
+        if !RECENT_LOGIN_SECONDS.contains(&recent) {
+            let (least, most) = RECENT_LOGIN_SECONDS.into_inner();
+            bail!("login.openid: recent_login_seconds must be {least} to {most}");
+        }
+        let recent_login = TimeDelta::seconds(recent.into());
         let groups = groups(self.groups_claim, self.groups)?;
         let client_secret = match environment(OPENID_CLIENT_SECRET)? {
             Some(secret) => Some(secret),
@@ -122,7 +134,8 @@ impl OpenIdSection {
         let Some(client_secret) = client_secret.filter(|secret| !secret.expose_secret().is_empty()) else {
             bail!("login.openid: set client_secret, client_secret_file or {OPENID_CLIENT_SECRET}");
         };
-        Ok(OpenIdConfig { issuer: self.issuer, client_id: self.client_id, client_secret, domains, scopes, groups })
+        let (issuer, client_id) = (self.issuer, self.client_id);
+        Ok(OpenIdConfig { issuer, client_id, client_secret, domains, scopes, recent_login, groups })
     }
 }
 

@@ -207,8 +207,11 @@ impl Config {
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
         let passkeys = public_url.as_ref().and_then(site).is_some();
-        let floors = floors::resolve(file.agents, file.floors, passkeys)?;
-        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions, passkeys, floors };
+        let openid = file.login.resolve(&secret_from_environment)?;
+        let recent_logins = openid.is_some();
+        let floors = floors::resolve(file.agents, file.floors, passkeys, recent_logins)?;
+        let able = (passkeys, recent_logins);
+        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions, able, floors };
         let asking = asking(mode, &operators, notify_allow, rules, channels, unknown)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
@@ -216,7 +219,6 @@ impl Config {
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
         let (retention, inbox) = (file.retention.resolve()?, file.inbox.resolve()?);
-        let openid = file.login.resolve(&secret_from_environment)?;
         let roster = people::resolve(file.people, &file.groups, openid.as_ref())?;
         let roster = args.database.config.is_some().then_some(roster);
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
@@ -312,8 +314,8 @@ struct Rules {
     suspension: SuspensionSection,
     fallback: FallbackSection,
     questions: QuestionsSection,
-    /// Whether people can have passkeys.
-    passkeys: bool,
+    /// Whether people can have passkeys, and whether an issuer says when they logged in.
+    able: (bool, bool),
     floors: Floors,
 }
 
@@ -321,7 +323,7 @@ fn asking(
     mode: Mode,
     operators: &[String],
     notify_allow: Option<Vec<String>>,
-    Rules { suspension, fallback, questions, passkeys, floors }: Rules,
+    Rules { suspension, fallback, questions, able: (passkeys, recent_logins), floors }: Rules,
     channels: Channels,
     unknown_channel: UnknownChannel,
 ) -> anyhow::Result<AskingPolicy> {
@@ -355,6 +357,7 @@ fn asking(
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
         client_guard_seconds,
         passkeys,
+        recent_logins,
         floors,
     };
     // A policy that breaks the server's own rules would make the server refuse every call that relies on it.

@@ -259,15 +259,23 @@ impl Provider {
         PkceCodeVerifier::new(self.derived(b"placet.openid.verifier.v1", state, cookie))
     }
 
-    /// The address at the issuer to which the browser with this cookie is sent.
-    pub(crate) async fn begin(&self, state: &OpenIdState, cookie: &str) -> Result<Url, Refused> {
+    /// The address at the issuer to which the browser with this cookie is sent. If the login is to be `fresh`, the issuer asks the person to
+    /// prove again who they are, and says when that was.
+    pub(crate) async fn begin(&self, state: &OpenIdState, cookie: &str, fresh: bool) -> Result<Url, Refused> {
         let client = self.client(self.metadata().await?);
         let (text, nonce) = (state.expose(), self.nonce(state, cookie));
         let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
         let request = client.authorize_url(flow, move || CsrfToken::new(text), move || nonce);
         let request = request.add_scopes(self.config.scopes.iter().cloned().map(Scope::new));
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&self.verifier(state, cookie));
-        Ok(request.set_pkce_challenge(challenge).url().0)
+        let request = request.set_pkce_challenge(challenge);
+        // With `max_age` an issuer must send `auth_time`, and not all of them ask again without `prompt` (OpenID Connect Core §3.1.2.1).
+        let request = if fresh {
+            request.add_prompt(CoreAuthPrompt::Login).set_max_age(self.config.recent_login.to_std().unwrap_or_default())
+        } else {
+            request
+        };
+        Ok(request.url().0)
     }
 
     /// Whether the answer that a browser brought is from this issuer (RFC 9207). `named` is the issuer that it names.

@@ -97,7 +97,7 @@ impl Judge<'_> {
             return Err("its auth_time is of the future");
         }
         let groups = self.config.groups.as_ref().map(|groups| memberships(groups, claims)).unwrap_or_default();
-        Ok(Proved { identity, address: self.address(claims), auth_time, groups })
+        Ok(Proved { identity, address: self.address(claims), auth_time, recent: self.config.recent_login, groups })
     }
 
     /// The address, if it is verified and of a domain for which the issuer speaks.

@@ -356,7 +356,7 @@ async fn answered(
             let is_kept = form.keep(link.suspension.id, &link.recipient, pages.typist(request), shared).await;
             let error = match required {
                 RequiredAssurance::Passkey => FormError::NotSigned,
-                RequiredAssurance::Session => FormError::NoLogin { is_kept },
+                RequiredAssurance::Session | RequiredAssurance::RecentLogin => FormError::NoLogin { is_kept },
             };
             again(error, StatusCode::FORBIDDEN)
         }

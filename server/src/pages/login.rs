@@ -19,7 +19,7 @@ use super::language::in_languages;
 use super::session::LOGIN;
 use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line};
-use super::way::{QUESTION, page_of};
+use super::way::{FRESH, QUESTION, page_of};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -35,6 +35,8 @@ struct LoginPage {
     address: String,
     /// The question to which the login leads back.
     question: Option<String>,
+    /// Whether only a login at the issuer that is recent helps there.
+    fresh: bool,
     /// Why no link was asked for.
     problem: Option<String>,
     nonce: String,
@@ -49,7 +51,7 @@ enum State {
     Form,
     /// A link was asked for.
     Asked,
-    /// The server sends no links.
+    /// The server sends no links, or a link does not help.
     NoMail,
 }
 
@@ -72,6 +74,8 @@ pub(super) struct Form {
     address: String,
     /// The question from which the person came.
     pub(super) question: Option<SuspensionId>,
+    /// Whether the issuer is to ask the person again who they are.
+    pub(super) fresh: bool,
     everywhere: bool,
 }
 
@@ -83,6 +87,7 @@ impl Form {
                 "nonce" => form.nonce = value.into_owned(),
                 "address" => form.address = value.into_owned(),
                 QUESTION => form.question = SuspensionId::parse(&value),
+                FRESH => form.fresh = true,
                 "where" => form.everywhere = value == "everywhere",
                 _ => {}
             }
@@ -124,19 +129,22 @@ pub(super) async fn form(
     request: &HttpRequest,
     shared: &Shared,
     pages: &Pages,
-    Form { address, question, .. }: &Form,
+    Form { address, question, fresh, .. }: &Form,
     problem: Option<String>,
 ) -> HttpResponse {
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    // A link in a mail begins no login that counts as recent.
+    let fresh = *fresh && pages.issuer.is_some();
     let state = match (request.query_string(), pages.sends_logins) {
         (_, false) => State::NoMail,
+        (_, true) if fresh => State::NoMail,
         (ASKED, true) if problem.is_none() => State::Asked,
         (_, true) => State::Form,
     };
     let issuer = pages.issuer.as_ref().map(|issuer| issuer.host());
     let mut page = with_form(request, shared, pages, status, |nonce| {
         let question = question.map(|id| id.expose());
-        LoginPage { page: pages.plain(), issuer, state, address: line(address), question, problem, nonce }.render()
+        LoginPage { page: pages.plain(), issuer, state, address: line(address), question, fresh, problem, nonce }.render()
     });
     if let Some(policy) = pages.policy_towards_issuer().await {
         page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);

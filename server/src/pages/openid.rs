@@ -164,7 +164,7 @@ pub(super) async fn begin(request: HttpRequest, payload: Payload, shared: Data<S
     let mut random = [0; 32];
     shared.entropy.fill(&mut random);
     let state = OpenIdState::new(random);
-    let there = match issuer.begin(&state, &cookie).await {
+    let there = match issuer.begin(&state, &cookie, sent.fresh).await {
         Ok(there) => there,
         Err(refused) => return Failed::from(refused).page(&pages),
     };

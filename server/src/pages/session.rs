@@ -7,6 +7,7 @@
 use actix_web::cookie::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::{HttpRequest, HttpResponse};
+use chrono::{DateTime, Utc};
 use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
 use store::{OpenSession, SessionToken};
@@ -25,6 +26,8 @@ pub(super) use crate::edge::problem::LOGIN;
 pub(super) struct Session {
     pub(super) principal: Principal,
     pub(super) preferences: Preferences,
+    /// Until when the login counts as recent; absent if it never does.
+    recent_until: Option<DateTime<Utc>>,
     token: SessionToken,
 }
 
@@ -42,6 +45,11 @@ impl Session {
     /// Whether a form was made for this session.
     pub(super) fn fits(&self, nonce: &str, pages: &Pages) -> bool {
         pages.form_nonce_fits(nonce, Form::Session, &self.token.expose())
+    }
+
+    /// Whether its login is recent at this time.
+    pub(super) fn is_recent(&self, now: DateTime<Utc>) -> bool {
+        self.recent_until.is_some_and(|until| now <= until)
     }
 
     /// The person as the reader of a long transfer.
@@ -103,9 +111,9 @@ impl Pages {
         let place = shared.admission.enter(Class::Read).await.map_err(|_| later())?;
         let found = person(shared, &token).await.map_err(|_| later())?;
         drop(place);
-        Ok(found.map(|OpenSession { principal, preferences, .. }| {
+        Ok(found.map(|OpenSession { principal, preferences, recent_until, .. }| {
             self.speak_to(&preferences);
-            Session { principal, preferences, token }
+            Session { principal, preferences, recent_until, token }
         }))
     }
 }

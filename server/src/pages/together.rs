@@ -111,10 +111,11 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
     if !kinds.iter().any(|kind| kind.names(&suspension.asked_by.name, suspension.response_type)) {
         return Err(Unfit::NotNamed);
     }
-    let needs_passkey = *required_assurance == Some(RequiredAssurance::Passkey);
+    // A passkey signs one answer, and a login does not stay recent while several questions are read.
+    let needs_more = required_assurance.is_some_and(|required| required > RequiredAssurance::Session);
     // A question that another person works on, or whose places were handed on, says so on its own page alone.
     let is_in_hands = !suspension.hands.is_untouched();
-    if needs_passkey || comment_on_refusal.is_some() || proposal.is_some() || suspension.quorum.is_some() || is_in_hands {
+    if needs_more || comment_on_refusal.is_some() || proposal.is_some() || suspension.quorum.is_some() || is_in_hands {
         return Err(Unfit::Demands);
     }
     Ok(())

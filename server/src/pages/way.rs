@@ -22,6 +22,8 @@ use crate::edge::shared::Shared;
 
 /// The query of the login that names the question to which it leads back.
 pub(super) const QUESTION: &str = "question";
+/// The query of the login that says that only a recent login helps.
+pub(super) const FRESH: &str = "fresh";
 
 /// The way by which a person came to a question.
 pub(super) enum Way {
@@ -162,8 +164,22 @@ impl Way {
 
     /// The login that the person needs before an answer counts; `None` if the question needs none, or if the person has logged in.
     pub(super) fn needs_login(&self, link: &LinkView) -> Option<LoginNeeded> {
-        let needs = link.question.required_assurance == Some(RequiredAssurance::Session) && self.session().is_none();
-        needs.then(|| if link.is_listed { LoginNeeded::At(login_to(link.suspension.id)) } else { LoginNeeded::Unlisted })
+        let session = self.session();
+        let (needs, fresh) = match link.question.required_assurance? {
+            RequiredAssurance::Session => (session.is_none(), false),
+            RequiredAssurance::RecentLogin => (session.is_none_or(|session| !session.is_recent(link.now)), true),
+            // The page asks for the passkey itself.
+            RequiredAssurance::Passkey => (false, false),
+        };
+        if !needs {
+            return None;
+        }
+        let login = login_to(link.suspension.id);
+        Some(match (link.is_listed, fresh) {
+            (false, _) => LoginNeeded::Unlisted,
+            (true, false) => LoginNeeded::At(login),
+            (true, true) => LoginNeeded::Fresh(format!("{login}&{FRESH}=1")),
+        })
     }
 
     /// The history of the question so far, for a person who came by a session. The page is shown without it if it cannot be read.

@@ -442,7 +442,7 @@ impl Deliveries {
 /// The demands of a question on an answer, and what makes it weigh more than others, in words. The agent's own explanation is not among
 /// them: a message may pass through other hands (RFC-0025 §11).
 fn demands(question: &Question, language: Language) -> Vec<&'static str> {
-    let needs_login = question.required_assurance == Some(RequiredAssurance::Session);
+    let needs_login = question.required_assurance.is_some_and(|required| required < RequiredAssurance::Passkey);
     let login = needs_login.then_some(language.answer_needs_login());
     let comment = question.comment_on_refusal.as_ref().map(|_| language.refusal_needs_comment());
     let grounds = question.grounds.iter().flat_map(|grounds| grounds.in_a_message(language));

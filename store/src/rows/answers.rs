@@ -1,5 +1,7 @@
 //! The answers that count towards the quorums of open questions.
 
+use domain::base::ids::PersonId;
+
 use super::error::RowsResult;
 
 /// The event by which a person's answer was counted.
@@ -7,6 +9,8 @@ use super::error::RowsResult;
 pub(crate) struct AnswerRow {
     /// The address of the person.
     pub(crate) person: String,
+    /// The id that the person had in the list; absent in rows of earlier versions.
+    pub(crate) id: Option<PersonId>,
     /// The event.
     pub(crate) event: i64,
 }

@@ -66,7 +66,7 @@ pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
 pub(crate) use self::passkeys::{ReadPasskeys, WritePasskeys};
-pub(crate) use self::people::{LoginRow, ReadPeople, SessionRow, WritePeople};
+pub(crate) use self::people::{LoginRow, LoginsSent, ReadPeople, SessionRow, WritePeople};
 pub(crate) use self::plans::{ReadPlans, WritePlans};
 pub(crate) use self::portfolios::{ListedPortfolios, MemberRow, PortfolioRow, ReadPortfolios, WritePortfolios};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};

@@ -8,6 +8,14 @@ use uuid::Uuid;
 
 use super::error::RowsResult;
 
+/// How many login links a person asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoginsSent {
+    pub(crate) all: u32,
+    /// Those that were not used, and are not over.
+    pub(crate) usable: u32,
+}
+
 /// A login link's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoginRow {
@@ -75,8 +83,8 @@ pub(crate) trait ReadPeople {
     fn people_count(&mut self) -> RowsResult<u32>;
     fn person(&mut self, id: PersonId) -> RowsResult<Option<Person>>;
     fn person_called(&mut self, address: &str) -> RowsResult<Option<Person>>;
-    /// How many login links a person asked for since this time.
-    fn logins_since(&mut self, person: PersonId, time: DateTime<Utc>) -> RowsResult<u32>;
+    /// The login links that a person asked for since this time, and those of them that can be used now.
+    fn logins_since(&mut self, person: PersonId, time: DateTime<Utc>, now: DateTime<Utc>) -> RowsResult<LoginsSent>;
     fn login(&mut self, id: Uuid) -> RowsResult<Option<LoginRow>>;
     fn login_by_hash(&mut self, hash: &[u8; 32]) -> RowsResult<Option<LoginRow>>;
     /// The login links whose mail is due first, at most `limit`.

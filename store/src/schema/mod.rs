@@ -221,12 +221,14 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Text};
+    use diesel::sql_types::{BigInt, Nullable, Text};
+    use crate::sql::Id;
 
     counted_answers (suspension, person) {
         suspension -> BigInt,
         person -> Text,
         event -> BigInt,
+        person_id -> Nullable<Id>,
     }
 }
 

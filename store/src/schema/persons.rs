@@ -54,6 +54,7 @@ diesel::table! {
         challenge_until -> Nullable<Moment>,
         method -> Integer,
         auth_time -> Nullable<Moment>,
+        recent_until -> Nullable<Moment>,
     }
 }
 

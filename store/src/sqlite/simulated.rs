@@ -370,6 +370,7 @@ impl SimulatedStore {
             channels: &self.channels,
             pressing: Pressing::OFF,
             allowance,
+            rules: &[],
             site: None,
             traced: false,
         };

@@ -1,4 +1,4 @@
-//! The mails to admins about questions on which too few people are left to agree.
+//! The mails to admins about questions that too few people are left to answer.
 //!
 //! Guarantee: each listed admin gets one mail about a question, also if the question comes within reach and out of it again. Mechanism: a row
 //! for each question and admin, which stays until the question ends; its mail is leased, handed over, and recorded. Failure: a crash after the
@@ -80,6 +80,7 @@ pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<Leas
             lease,
             tries: alert.tries,
             question: row.suspension.id,
+            intent: row.suspension.intent_id,
             agent: row.suspension.asked_by.name,
             leased_at: now,
         });

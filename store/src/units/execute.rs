@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use domain::asking::by_record::is_client_id;
 use domain::asking::pressing::ASKS_WITHIN_SECONDS;
+use domain::asking::raising::raised;
 use domain::asking::secrets::{findings, title_findings};
 use domain::base::ids::SuspensionId;
 use domain::base::time::{rfc3339, seconds};
@@ -41,7 +42,7 @@ use super::loaded::{Loaded, load_beside, load_for, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{answering, graph, hands, passkeys, places, plans, tasks};
+use super::{answering, graph, hands, logins, passkeys, places, plans, tasks};
 use crate::assigning;
 use crate::earlier;
 use crate::question::login_warning;
@@ -71,6 +72,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     answering::load(rows, &mut loaded, request)?;
     let signed = passkeys::signed(rows, env, &loaded, request)?;
     let request = &*passkeys::assured(request, &signed);
+    let request = &*logins::assured(rows, &loaded, request, now)?;
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
     match admit(rows, &loaded, request, action, &handed_for, now)? {
@@ -92,6 +94,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
         Err(unreadable) => return Ok(Err(Rejection::Invalid { errors: unreadable.errors.clone() })),
     };
+    let command = &raised(&loaded.intent, command, env.rules).map_or(Cow::Borrowed(&**command), Cow::Owned);
     let command = &match asking_assigned(rows, &loaded, command, &request.principal, now)? {
         Ok(command) => command,
         Err(rejection) => return Ok(Err(rejection)),
@@ -334,7 +337,11 @@ fn asking_assigned<'a, R: Rows>(
     now: DateTime<Utc>,
 ) -> Decided<Cow<'a, Command>> {
     if let Command::Plan(plan) = command {
-        return if plan.assigns() { plans::asking_assigned(rows, loaded, plan, by) } else { Ok(Ok(Cow::Borrowed(command))) };
+        return if plan.chooses_people() {
+            plans::asking_assigned(rows, loaded, plan, by)
+        } else {
+            Ok(Ok(Cow::Borrowed(command)))
+        };
     }
     let chooses = |suspend: &&Suspend| suspend.question.assignees.is_some() || suspend.question.separation.is_some();
     let Some(suspend) = command.asks().filter(chooses) else {
@@ -496,6 +503,7 @@ fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> 
     let mut suspend = (**suspend).clone();
     let wanted = std::mem::replace(&mut suspend.question, question.clone());
     suspend.warn_of_assignees(&wanted);
+    suspend.warn_of_demand(wanted.required_assurance, question.required_assurance);
     let of_deadline = suspend.deadline_warning(asked.suspended_at);
     suspend.warnings.into_iter().chain(of_deadline).chain(portfolio_warning(asked)).collect()
 }

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::DeliveryId;
-use domain::people::preferences::Preferences;
 use domain::suspension::channel::EMAIL;
 use domain::suspension::delivery::Fate;
 
@@ -14,7 +13,7 @@ use super::queue::{drop_unsent, settle};
 use super::secret::secret;
 use super::timers::PUT_OFF_SECONDS;
 use crate::PRODUCTION_MARK;
-use crate::assigning::{counted, is_assigned_to, preferences_of};
+use crate::assigning::{counted, is_assigned_to, listed};
 use crate::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::link::{LINK_SECRET, LinkToken};
 use crate::reads::{WAITING_COUNTED, hold};
@@ -299,7 +298,8 @@ fn mint<R: Rows>(
 fn completed<R: Rows>(rows: &mut R, suspension: &SuspensionRow, row: &OutboxRow, message: Message) -> RowsResult<Message> {
     let waiting = rows.reads().held_up(suspension.intent, WAITING_COUNTED)?;
     // A room has no language of its own.
-    let preferences = if row.channel == EMAIL { preferences_of(rows.reads(), &row.recipient)? } else { Preferences::default() };
+    let person = if row.channel == EMAIL { listed(rows.reads(), &row.recipient)? } else { None };
+    let preferences = person.map(|person| person.preferences).unwrap_or_default();
     Ok(Message { waiting, preferences, ..message })
 }
 

@@ -437,7 +437,8 @@ fn told<R: Rows>(rows: &mut R, loaded: &Loaded, delivery: &Delivery) {
 /// Writes the rows that a counted answer implies.
 fn count<R: Rows>(rows: &mut R, loaded: &Loaded, counted: &AnswerCounted) -> RowsResult<()> {
     let id = counted.answer.suspension_id;
-    let answer = AnswerRow { person: counted.person.clone(), event: loaded.row.last_event };
+    let listed = rows.reads().person_called(&counted.person)?.map(|person| person.id);
+    let answer = AnswerRow { person: counted.person.clone(), id: listed, event: loaded.row.last_event };
     let suspension = loaded.suspension_row(id)?.rid;
     rows.save_answer(suspension, &answer)?;
     for person in &counted.clears {

@@ -4,21 +4,26 @@
 //! so it runs alone; each request finds its session and the person together. Failure: a mail that was sent, but not recorded as sent, is
 //! sent once more with another link, and the first one then opens nothing.
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{PersonId, SessionId, SuspensionId};
 use domain::people::event::{PersonNamed, ServerEvent, SessionBegan, SessionEnded};
 use domain::people::identity::Beginning;
 use domain::people::person::Person;
-use domain::people::principal::Principal;
+use domain::people::principal::{Assurance, Principal};
 use domain::problem::Rejection;
+use domain::suspension::RequiredAssurance;
 use uuid::Uuid;
 
+use super::loaded::Loaded;
 use super::server_log;
 use crate::hub::Notice;
 use crate::person::{
-    Entered, LOGIN_LASTS, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult, LoginToken, OpenSession, SESSION_IDLE,
-    SESSION_LASTS, SessionToken,
+    Entered, LOGIN_LASTS, LOGIN_MAILS_PER_HOUR, LOGIN_MAILS_WITHIN, LOGINS_MAX, LeasedLogin, LeasedLogins, LoginResult,
+    LoginToken, OpenSession, SESSION_IDLE, SESSION_LASTS, SessionToken,
 };
+use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, LoginRow, RowsResult, SessionRow};
 use crate::surroundings::Env;
@@ -39,8 +44,9 @@ pub(crate) fn request<R: Rows>(rows: &mut R, env: &Env<'_>, address: &str, quest
     let now = env.clock.now();
     let listed = rows.reads().person_called(address)?.map(|person| person.id);
     // An address that is not listed costs the same statements.
-    let counted = rows.reads().logins_since(listed.unwrap_or(PersonId(Uuid::nil())), now - LOGIN_LASTS)?;
-    let person = listed.filter(|_| counted < LOGINS_MAX);
+    let sent = rows.reads().logins_since(listed.unwrap_or(PersonId(Uuid::nil())), now - LOGIN_MAILS_WITHIN, now)?;
+    let may_have_another = sent.usable < LOGINS_MAX && sent.all < LOGIN_MAILS_PER_HOUR;
+    let person = listed.filter(|_| may_have_another);
     rows.insert_login(&LoginRow {
         id: env.entropy.uuid(now),
         person,
@@ -166,9 +172,9 @@ pub(super) fn begin_session<R: Rows>(
     }
     let now = env.clock.now();
     let (session, id) = (SessionToken::new(env.entropy.bytes32()), SessionId(env.entropy.uuid(now)));
-    let Beginning { method, auth_time } = beginning;
+    let Beginning { method, auth_time, recent_until } = beginning;
     let (person_id, role, method) = (person.id, person.role, Some(method));
-    let began = SessionBegan { session_id: id, person_id, role, replaces: replaced, method, auth_time };
+    let began = SessionBegan { session_id: id, person_id, role, replaces: replaced, method, auth_time, recent_until };
     server_log::append(rows, env, &person.address, &ServerEvent::SessionBegan(began))?;
     let hash = session.hash().to_vec();
     rows.insert_session(&SessionRow {
@@ -191,12 +197,31 @@ pub(crate) fn session<R: ReadRows>(rows: &mut R, hash: &[u8; 32], now: DateTime<
         id: session.id,
         principal: Principal::person(&person.address, person.role, session.id),
         preferences: person.preferences,
+        recent_until: session.beginning.recent_until,
         is_stale: now.signed_duration_since(session.used_at) >= NOTED_EVERY,
     }))
 }
 
 fn is_open(session: &SessionRow, now: DateTime<Utc>) -> bool {
     now < session.ends_at && now.signed_duration_since(session.used_at) < SESSION_IDLE
+}
+
+/// The request with the assurance that a recent login gives, if it is an answer to a question that demands one. The time is that of the
+/// transaction: a login that was recent when the page was shown may not be any more.
+pub(super) fn assured<'a, R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    request: &'a Request,
+    now: DateTime<Utc>,
+) -> RowsResult<Cow<'a, Request>> {
+    let demands = loaded.answering.assurance == Some(RequiredAssurance::RecentLogin);
+    let session = request.principal.session_id().filter(|_| demands && request.principal.assurance == Assurance::Session);
+    let session = session.map(|id| rows.reads().session_called(id)).transpose()?.flatten();
+    if session.and_then(|session| session.beginning.recent_until).is_none_or(|until| until < now) {
+        return Ok(Cow::Borrowed(request));
+    }
+    let principal = Principal { assurance: Assurance::RecentLogin, ..request.principal.clone() };
+    Ok(Cow::Owned(Request { principal, ..request.clone() }))
 }
 
 /// Notes that a session is used. A session that has ended stays ended.

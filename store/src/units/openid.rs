@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::people::event::{IdentityBound, ServerEvent};
 use domain::people::group::{GROUP_MEMBERS_MAX, Group};
-use domain::people::identity::{Beginning, LoginMethod};
+use domain::people::identity::Beginning;
 use domain::people::person::Person;
 use domain::people::principal::Principal;
 
@@ -57,7 +57,7 @@ pub(crate) fn log_in<R: Rows>(rows: &mut R, env: &Env<'_>, proved: &Proved, befo
     for (group, is_member) in &proved.groups {
         strays.extend(follow(rows, env, &person, group, *is_member)?);
     }
-    let beginning = Beginning { method: LoginMethod::OpenId, auth_time: proved.auth_time };
+    let beginning = Beginning::openid(proved.auth_time, proved.recent, now);
     let session = logins::begin_session(rows, env, &person, before, beginning)?;
     Ok(Entry::Begun { session, strays })
 }

@@ -23,7 +23,7 @@ use proof::passkey::{Place, advances, register, verify};
 
 use super::loaded::Loaded;
 use super::server_log;
-use crate::assigning::signer_of;
+use crate::assigning::{listed, signer_of};
 use crate::error::Wanted;
 use crate::passkey::{NewPasskey, PasskeyChallenge, Signer};
 use crate::request::Request;
@@ -241,7 +241,8 @@ pub(super) fn warning<R: Rows>(rows: &mut R, question: &Question) -> RowsResult<
     }
     let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
     for person in question.recipients_during(1..=attempts) {
-        if let Signer::Person(passkeys) = signer_of(rows.reads(), &person)?
+        let person = listed(rows.reads(), &person)?;
+        if let Signer::Person(passkeys) = signer_of(rows.reads(), person.as_ref())?
             && !passkeys.is_empty()
         {
             return Ok(None);
@@ -289,7 +290,8 @@ fn check<R: Rows>(
     let Some(site) = env.site else { return Ok(Err(refused("the server's public address has no domain name"))) };
     let challenge = evidence.zip(respond.value.as_ref()).and_then(|(evidence, value)| evidence.challenge(id, value));
     let Some(challenge) = challenge else { return Ok(Ok(None)) };
-    let Signer::Person(passkeys) = signer_of(rows.reads(), &principal.name)? else {
+    let person = listed(rows.reads(), &principal.name)?;
+    let Signer::Person(passkeys) = signer_of(rows.reads(), person.as_ref())? else {
         return Ok(Err(refused("the address of this link is not that of a person who has logged in here")));
     };
     let signer = signer(&passkeys, assertion, &challenge, site);

@@ -6,10 +6,12 @@
 //! questions that have lost a timer are written, by a unit of work that checks again. Failure: a question that cannot be read or
 //! written is left out until the next round, with an error in the log, and keeps no other question from being looked at.
 //!
-//! The same look finds questions that need more people to agree than could answer them now, because people left after it was asked.
+//! The same look finds questions that need more people than could answer them now, because people left after they were asked: more than
+//! are left to agree, or any at all.
 //! Only an admin can help: by a reassignment, or by people who are listed or come into a group.
 
 use chrono::{DateTime, Utc};
+use domain::suspension::Question;
 
 use super::loaded::load_of;
 use crate::assigning::is_out_of_reach;
@@ -17,7 +19,7 @@ use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::reads::in_portfolios;
 use crate::rows::prelude::*;
-use crate::rows::{RowsResult, TimerKind, TimerRow};
+use crate::rows::{RowsResult, SuspensionRow, TimerKind, TimerRow};
 use crate::surroundings::Env;
 use crate::{StoreError, Swept, Unit};
 
@@ -30,7 +32,7 @@ pub(crate) struct Look {
     found: Vec<i64>,
     /// How many questions could not be looked at.
     left_out: u64,
-    /// How many questions need more people to agree than could answer them.
+    /// How many questions need more people than could answer them.
     out_of_reach: u64,
     /// The rows of those of them of which no admin was told.
     untold: Vec<i64>,
@@ -44,7 +46,7 @@ pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) ->
     let next = open.last().copied().filter(|_| open.len() == QUESTIONS_PER_LOOK as usize);
     let mut look = Look { found: Vec::new(), left_out: 0, out_of_reach: 0, untold: Vec::new(), next };
     for rid in open {
-        match missing(rows, rid, now).and_then(|missing| Ok((missing, warned_of_reach(rows, rid, now)?))) {
+        match look_at(rows, rid, now) {
             Ok((missing, reach)) => {
                 look.found.extend((!missing.is_empty()).then_some(rid));
                 look.out_of_reach += u64::from(reach != Reach::Enough);
@@ -99,13 +101,31 @@ pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64
     swept
 }
 
+/// Looks at one open question.
+fn look_at<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<(Vec<TimerRow>, Reach)> {
+    let (row, question) = running(rows, rid, now)?;
+    let missing = missing(rows, &row, question.as_ref())?;
+    let reach = question.map_or(Ok(Reach::Enough), |question| warned_of_reach(rows, &row, &question))?;
+    Ok((missing, reach))
+}
+
+/// A question; its text only if its time is not over.
+fn running<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<(SuspensionRow, Option<Question>)> {
+    let row = rows.suspension_at(rid)?;
+    let row = in_portfolios(rows, row)?;
+    let is_running = row.suspension.ending.is_none() && !row.suspension.is_expired(now);
+    let question = if is_running { Some(rows.question(&row)?) } else { None };
+    Ok((row, question))
+}
+
 /// Gives a question the timers back that it has lost; returns how many. A timer that is due fires at once.
 pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
     let row = rows.reads().suspension_at(rid)?;
     // Every transaction that writes reads the intent first. On PostgreSQL this locks the intent, so no other transaction mends
     // the same question at the same time.
     load_of(rows, &row)?;
-    let missing = missing(rows.reads(), rid, env.clock.now())?;
+    let (row, question) = running(rows.reads(), rid, env.clock.now())?;
+    let missing = missing(rows.reads(), &row, question.as_ref())?;
     for timer in &missing {
         rows.insert_timer(*timer)?;
         let kind = match timer.kind {
@@ -135,41 +155,32 @@ enum Reach {
     Untold,
 }
 
-/// Whether an open question needs more people to agree than could answer it now; the server's log then says so.
-fn warned_of_reach<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Reach> {
-    let row = rows.suspension_at(rid)?;
-    if row.suspension.quorum.is_none() || row.suspension.is_expired(now) {
+/// Whether an open question needs more people than could answer it now; the server's log then says so.
+fn warned_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<Reach> {
+    if !is_out_of_reach(rows, row, question)? {
         return Ok(Reach::Enough);
     }
-    let question = rows.question(&row)?;
-    if !is_out_of_reach(rows, &row, &question)? {
-        return Ok(Reach::Enough);
-    }
+    // The id of the question is left out: a gateway that is tied to no channels can answer each question of which it knows the id.
     tracing::warn!(
-        suspension.id = %row.suspension.id.expose(),
-        "a question needs more people to agree than could answer it now; an admin can assign it to others"
+        intent.id = %row.suspension.intent_id,
+        "a question needs more people than could answer it now; an admin can assign it to others"
     );
-    Ok(if rows.is_alerted(rid)? { Reach::Told } else { Reach::Untold })
+    Ok(if rows.is_alerted(row.rid)? { Reach::Told } else { Reach::Untold })
 }
 
 /// The timers that a question should have and does not have.
-fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Vec<TimerRow>> {
-    let row = rows.suspension_at(rid)?;
-    let row = in_portfolios(rows, row)?;
-    let suspension = &row.suspension;
+fn missing<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: Option<&Question>) -> RowsResult<Vec<TimerRow>> {
+    let (suspension, rid) = (&row.suspension, row.rid);
     if suspension.ending.is_some() {
         return Ok(Vec::new());
     }
     let deadline =
         suspension.expires_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 });
     // After the deadline no further attempt is due.
-    let attempt = if suspension.is_expired(now) {
-        None
-    } else {
-        let policy = rows.question(&row)?.retry_policy;
-        let due_at = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, suspension.attempt));
-        due_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: suspension.attempt + 1 })
-    };
+    let policy = question.and_then(|question| question.retry_policy.as_ref());
+    let attempt = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, suspension.attempt));
+    let attempt =
+        attempt.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: suspension.attempt + 1 });
     let mut missing = Vec::new();
     let portfolio = suspension.portfolio_deadline.map(|deadline| deadline.at);
     let portfolio = portfolio.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Portfolio, attempt: 0 });

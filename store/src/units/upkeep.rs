@@ -1,6 +1,6 @@
 //! Deletes records that are kept for a limited time.
 
-use crate::person::LOGIN_LASTS;
+use crate::person::LOGIN_MAILS_WITHIN;
 use crate::question::UNSENT_LASTS;
 use crate::reads::hold;
 use crate::rows::prelude::*;
@@ -25,7 +25,7 @@ pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
 /// Deletes logins that no longer count, forms that were kept for them, and sessions that have lasted for the longest time.
 fn forget_logins<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     let now = env.clock.now();
-    let links = rows.delete_logins_before(now - LOGIN_LASTS, FORGOTTEN_PER_UNIT)?;
+    let links = rows.delete_logins_before(now - LOGIN_MAILS_WITHIN, FORGOTTEN_PER_UNIT)?;
     let at_issuer = rows.delete_ended_openid_logins(now, FORGOTTEN_PER_UNIT)?;
     let unsent = rows.delete_unsent_before(now - UNSENT_LASTS, FORGOTTEN_PER_UNIT)?;
     Ok(links + at_issuer + unsent + rows.delete_ended_sessions(now, FORGOTTEN_PER_UNIT)?)

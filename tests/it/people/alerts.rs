@@ -5,12 +5,14 @@ use std::sync::Arc;
 use domain::people::principal::Role;
 use futures_util::future::join;
 use harness::app::TestApp;
+use harness::person::Person;
 use harness::{on_each_store, rows};
 use placet_server::observe::metrics::Metrics;
 use placet_server::worker::upkeep::Sweep;
 use serde_json::json;
 
 use super::assignees::{ADA, BOB, EVE, directory, list, mails, remove};
+use super::logins::log_in;
 use super::quorums::{asked, two};
 
 const BOSS: &str = "boss@example.com";
@@ -61,6 +63,34 @@ on_each_store! {
         app.agent().post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
         assert_eq!(rows::number(app, "SELECT count(*) AS number FROM alerts").await, 0, "the rows go with the question");
         assert_eq!(received(app).await, []);
+    }
+
+    /// A question that one person answers waits in vain as well, once none of its assignees may answer: removed, an auditor, or gone from the
+    /// group. The page says so.
+    async fn admins_are_told_when_no_assignee_of_one_answer_is_left(app: &mut TestApp) {
+        let [ada, bob, _] = directory(app).await;
+        list(app, BOSS, "admin").await;
+        let (_, both) = asked(app, json!(null), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        let (_, of_bob) = asked(app, json!(null), json!({"assignees": {"people": [BOB]}})).await;
+        let (_, of_group) = asked(app, json!(null), json!({"assignees": {"groups": ["finance"]}})).await;
+        mails(app).await;
+        assert_eq!(look(app).await, 0, "each has a person who can answer");
+        remove(app, &bob).await;
+        assert_eq!(look(app).await, 2, "the question of Bob alone");
+        let told = received(app).await;
+        assert!(told.iter().all(|(_, mail)| mail.contains(&format!("questions/{of_bob}\n")) && !mail.contains("More people must agree")), "{told:?}");
+        let mut eve = log_in(app, EVE).await;
+        let shows = async |eve: &mut Person, id: &str| eve.open(&format!("{}questions/{id}", app.base)).await.html.contains("id=\"unreachable\"");
+        assert!(shows(&mut eve, &of_bob).await && !shows(&mut eve, &both).await);
+        let admin = app.api(Role::Admin);
+        admin.send(admin.request("PATCH", &ada).json(&json!({"role": "auditor"}))).await.ok();
+        assert_eq!(look(app).await, 4, "auditors answer nothing");
+        let told = received(app).await;
+        assert!([&both, &of_group].iter().all(|id| told.iter().any(|(_, mail)| mail.contains(id.as_str()))), "{told:?}");
+        assert!(shows(&mut eve, &both).await && shows(&mut eve, &of_group).await);
+        list(app, BOB, "operator").await;
+        assert!(!shows(&mut eve, &of_bob).await, "the address is listed again");
+        assert_eq!(look(app).await, 0, "not twice");
     }
 
     /// Without a listed admin no mail is queued, and an admin who is listed later is told. A mail server that is away is tried again.

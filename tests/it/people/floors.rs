@@ -128,6 +128,65 @@ on_each_store! {
         assert_eq!(app.operator().respond(reviewed, &open, "yes").await.problem(), (403, "assurance_too_low"));
     }
 
+    /// A second agent of the same owner asks in the intent of the first one, by each way to ask: the rules about the first one hold.
+    async fn another_agent_asks_by_the_rules_about_the_agent_of_the_intent(app: &mut TestApp) {
+        with_floors(app).await;
+        let payer = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "payer", "team").await));
+        let helper = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "helper", "team").await));
+        let operator = app.operator();
+        let intent_of = async |agent: &Api| {
+            let intent = agent.active_intent().await;
+            agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "helper"})).await.ok();
+            intent
+        };
+        let intent = intent_of(&payer).await;
+        for (path, body) in [("approvals", json!({"action": "pay"})), ("escalations", json!({"reason": "Stuck."})), ("arbitrate", json!({"reason": "Stuck."}))] {
+            let asked = helper.post(&format!("api/v1/intents/{intent}/{path}"), body).await.ok();
+            assert_eq!(helper.suspension(id(&asked)).await["required_assurance"], json!("session"), "{path}");
+            assert_eq!(operator.respond(intent, id(&asked), "approve").await.problem(), (403, "assurance_too_low"), "{path}");
+        }
+        let ask = helper.request("POST", &format!("api/v1/intents/{intent}/suspend")).header("idempotency-key", "one");
+        let ask = ask.json(&json!({"question": "Pay?", "response_type": "confirm", "notify_to": [ADA]}));
+        let again = ask.try_clone().unwrap();
+        let (asked, repeated) = (helper.send(ask).await.ok(), helper.send(again).await.ok());
+        let warning = "required_assurance is session: this server demands it for the question";
+        for shown in [&asked, &repeated] {
+            let told = shown["warnings"].as_array().unwrap().iter().filter(|told| told.as_str() == Some(warning)).count();
+            assert_eq!((&shown["required_assurance"], told), (&json!("session"), 1), "{shown}");
+        }
+        assert_eq!(operator.respond(intent, id(&asked), "yes").await.problem(), (403, "assurance_too_low"));
+        let planned = intent_of(&payer).await;
+        let one = task(&helper, planned, json!({})).await;
+        let plan = create(&helper, planned, json!({"tasks": [one], "checkpoints": [checkpoint(&one)]})).await.ok();
+        assert_eq!(plan["checkpoints"][0]["required_assurance"], json!("session"));
+        mails(app).await;
+    }
+
+    /// The separation of the agent that created the intent holds for another agent that asks in it: its owner is neither asked nor heard.
+    async fn another_agent_asks_no_owner_of_the_agent_of_the_intent(app: &mut TestApp) {
+        with_floors(app).await;
+        let owned = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "owned", ADA).await));
+        let helper = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "helper", ADA).await));
+        let intent = owned.active_intent().await;
+        owned.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "helper"})).await.ok();
+        let assigned = json!({"action": "pay", "assignees": {"people": [ADA, BOB]}});
+        let asked = helper.post(&format!("api/v1/intents/{intent}/approvals"), assigned).await.ok();
+        let shown = helper.suspension(id(&asked)).await;
+        assert_eq!((&shown["separation"], &shown["notify_to"]), (&json!("owner"), &json!([BOB])), "{shown}");
+        let ada = key_of(app, ADA, "ada").await;
+        assert_eq!(ada.respond(intent, id(&asked), "approve").await.problem(), (403, "self_response"));
+        let one = task(&helper, intent, json!({})).await;
+        let checkpoint = |approvers: &[&str]| {
+            let mut wanted = checkpoint(&one);
+            wanted["approvers"] = json!(approvers);
+            json!({"tasks": [one], "checkpoints": [wanted]})
+        };
+        let alone = create(&helper, intent, checkpoint(&[ADA])).await;
+        assert_eq!(alone.field_problem(), (422, "invalid", "checkpoints[0].approvers", "separation"));
+        create(&helper, intent, checkpoint(&[ADA, BOB])).await.ok();
+        mails(app).await;
+    }
+
     /// A declared risk has its floor in every request to people, and a request that cannot have one is refused.
     async fn a_risk_has_its_floor_in_approvals_escalations_arbitrations_and_checkpoints(app: &mut TestApp) {
         with_floors(app).await;

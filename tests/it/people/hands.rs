@@ -1,5 +1,6 @@
 //! In whose hands an open question is: claims, places that are handed on, and questions that are assigned to other people.
 
+use chrono::TimeDelta;
 use domain::people::principal::Role;
 use domain::suspension::hands::CHAIN_MAX;
 use futures_util::future::join;
@@ -316,6 +317,19 @@ on_each_store! {
         assert_eq!(tally(bob.respond(intent, &id, "approve").await), (1, 2), "the answer was another person's");
         assert_eq!(ada.respond(intent, &id, "approve").await.ok()["resolution"], json!("responded"), "an answer of her own");
         assert_eq!(counted(app, &id).await, []);
+        mails(app).await;
+    }
+
+    /// The clock is set back between the answer and the new person, who thereby seems to have been listed before the answer.
+    async fn an_answer_is_not_inherited_after_the_clock_was_set_back(app: &mut TestApp) {
+        let [ada_path, ..] = directory(app).await;
+        let [ada, bob, _] = keys(app).await;
+        let (intent, id) = asked(app, two(), json!({})).await;
+        assert_eq!(tally(ada.respond(intent, &id, "approve").await), (1, 2));
+        app.clock.set_by(TimeDelta::seconds(-2));
+        remove(app, &ada_path).await;
+        list(app, ADA, "operator").await;
+        assert_eq!(tally(bob.respond(intent, &id, "approve").await), (1, 2), "the answer was another person's");
         mails(app).await;
     }
 

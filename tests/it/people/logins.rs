@@ -13,7 +13,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use store::host::account;
 use store::host::clock::SystemEntropy;
-use store::{Named, NewPerson};
+use store::{LOGIN_MAILS_PER_HOUR, LOGIN_MAILS_WITHIN, LOGINS_MAX, Named, NewPerson};
 
 /// The auditor of these tests.
 pub(crate) const ADA: &str = "ada@example.com";
@@ -158,6 +158,27 @@ on_each_store! {
         app.smtp.next_mail().await;
         ask(app, &mut ada, ADA).await;
         assert!(!app.smtp.has_unread());
+    }
+
+    /// A person who uses each link is not locked out by the links that were used, and no mailbox gets more than so many mails in an hour.
+    async fn used_links_lock_no_one_out_and_no_mailbox_is_flooded(app: &mut TestApp) {
+        list(app, ADA, Role::Auditor).await;
+        for _ in 0..=LOGINS_MAX {
+            log_in(app, ADA).await; // The sixth time, five links of the last minutes are used.
+        }
+        let stranger = &mut app.person();
+        for mail in LOGINS_MAX + 2..=LOGIN_MAILS_PER_HOUR {
+            ask(app, stranger, ADA).await;
+            let link = app.next_link().await;
+            assert_eq!(confirm(&mut app.person(), &link).await.status, 303, "mail {mail}");
+        }
+        ask(app, stranger, ADA).await;
+        assert!(!app.smtp.has_unread(), "{LOGIN_MAILS_PER_HOUR} are the most");
+        app.advance(LOGIN_MAILS_WITHIN.num_seconds() - 1).await;
+        ask(app, stranger, ADA).await;
+        assert!(!app.smtp.has_unread(), "one second early");
+        app.advance(1).await;
+        log_in(app, ADA).await;
     }
 
     /// Programs open the links in mails, and people forward mails. A link opens one session, to the person who confirms.

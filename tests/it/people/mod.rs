@@ -20,5 +20,6 @@ pub(crate) mod passkeys;
 mod preferences;
 mod quorum_changes;
 pub(crate) mod quorums;
+mod recent_logins;
 mod roster;
 pub(crate) mod secrets;

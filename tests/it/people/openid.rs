@@ -24,7 +24,11 @@ type Lie = Box<dyn Fn(&mut Behaviour)>;
 /// A server that lets people log in by an issuer.
 pub(crate) async fn with_issuer(app: &mut TestApp) -> Issuer {
     let issuer = Issuer::start(app.clock.clone()).await;
-    app.restart_with(|config| config.openid = Some(issuer.config())).await;
+    app.restart_with(|config| {
+        config.openid = Some(issuer.config());
+        config.asking.recent_logins = true;
+    })
+    .await;
     issuer
 }
 

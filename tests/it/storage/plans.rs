@@ -351,7 +351,13 @@ async fn by_issuer(store: &dyn Store, address: &str) {
         store.begin_openid_login(state.clone(), [7; 32], None).await.unwrap();
         assert!(store.take_openid_login(state, [7; 32]).await.unwrap().is_some());
         let groups = vec![("finance".to_owned(), is_member)];
-        let proved = Proved { identity: identity.clone(), address: Some(address.to_owned()), auth_time: None, groups };
+        let proved = Proved {
+            identity: identity.clone(),
+            address: Some(address.to_owned()),
+            auth_time: None,
+            recent: TimeDelta::minutes(5),
+            groups,
+        };
         assert!(matches!(store.log_in_by_openid(proved, None).await.unwrap(), Entry::Begun { .. }));
     }
 }

@@ -280,6 +280,10 @@ fn not_allowed(rejection: &Rejection, by: &Principal, event: &Happened) -> Fault
                 let text = format!("The question demanded a {required}, and the answer of {actor} carries no signature of one.");
                 Fault::new(Code::PasskeyMissing, text)
             }
+            RequiredAssurance::RecentLogin => {
+                let text = format!("The question demanded a recent login, and {actor} answered without one.");
+                Fault::new(Code::AnswerNotAllowed, text)
+            }
             RequiredAssurance::Session => {
                 let text = format!("The question demanded that people log in, and {actor} answered without a session.");
                 Fault::new(Code::AnswerNotAllowed, text)

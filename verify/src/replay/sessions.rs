@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::SessionId;
 use domain::base::text::quoted;
+use domain::base::time::rfc3339;
 use domain::people::event::{SessionBegan, SessionEnded};
+use domain::people::identity::RECENT_LOGIN_SECONDS;
 use domain::people::principal::{Assurance, Principal, Role};
 use serde::Deserialize;
 
@@ -24,6 +27,8 @@ struct Known {
     person: String,
     role: Role,
     began: Option<Moment>,
+    /// Until when its login counts as recent.
+    recent_until: Option<DateTime<Utc>>,
     ended: Option<Moment>,
 }
 
@@ -53,7 +58,8 @@ impl Sessions {
                     if let Some(replaced) = payload.replaces {
                         self.end(replaced, began);
                     }
-                    let known = Known { person: actor, role: payload.role, began, ended: None };
+                    let known =
+                        Known { person: actor, role: payload.role, began, recent_until: recent_until(&payload), ended: None };
                     self.by_id.entry(payload.session_id).or_insert(known);
                 }
                 Ok(_) | Err(_) => self.has_gaps = true,
@@ -103,13 +109,36 @@ impl Sessions {
             return fault(format!("{} acted in a session that had ended.", actor()));
         }
         // The role of a person may change during a session. Only an answer says which role it was given with.
-        let is_named = matches!(acted.assurance, Assurance::Session | Assurance::Passkey);
+        let is_named = matches!(acted.assurance, Assurance::Session | Assurance::RecentLogin | Assurance::Passkey);
         let is_person = matches!(acted.role, Role::Operator | Role::Admin | Role::Auditor);
-        let (role, doubts) = if is_named && is_person && acted.role != known.role {
+        let (role, mut doubts) = if is_named && is_person && acted.role != known.role {
             (acted.role, Doubts::from([Doubt::People]))
         } else {
             (known.role, Doubts::new())
         };
-        Ok(Who { principal: Principal::person(&known.person, role, id), doubts })
+        let mut principal = Principal::person(&known.person, role, id);
+        if acted.assurance == Assurance::RecentLogin {
+            match known.recent_until {
+                Some(until) if acted.event.at <= until => {}
+                // The clock may have shown an earlier time than the event says.
+                Some(_) if !acted.event.is_exact => _ = doubts.insert(Doubt::Clock),
+                Some(until) => {
+                    return fault(format!(
+                        "{} acted after a recent login, and the login was recent until {}.",
+                        actor(),
+                        rfc3339(until)
+                    ));
+                }
+                None => return fault(format!("{} acted after a recent login, and the session did not begin with one.", actor())),
+            }
+            principal.assurance = Assurance::RecentLogin;
+        }
+        Ok(Who { principal, doubts })
     }
+}
+
+/// Until when a login counts as recent: not for longer after the time that the issuer said than any server lets it.
+fn recent_until(began: &SessionBegan) -> Option<DateTime<Utc>> {
+    let longest = began.auth_time? + TimeDelta::seconds((*RECENT_LOGIN_SECONDS.end()).into());
+    began.recent_until.filter(|until| *until <= longest)
 }

@@ -6,7 +6,7 @@ pub const ALERT_SUBJECT: &str = "Too few people are left to answer a question";
 /// The first words of the mail.
 pub fn too_few_are_left(host: &str, agent: &str, question: &str) -> String {
     format!(
-        "More people must agree on a question at {host} than can answer it now: some have left, or have another role, since it was asked. \
+        "A question at {host} needs more people than can answer it now: some have left, or have another role, since it was asked. \
          The question waits until its deadline. {agent} asked it, and its id is {question}."
     )
 }

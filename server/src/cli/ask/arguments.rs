@@ -216,6 +216,7 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
     }
     question = match args.assurance {
         Some(RequiredAssurance::Session) => question.require_login(),
+        Some(RequiredAssurance::RecentLogin) => question.require_recent_login(),
         Some(RequiredAssurance::Passkey) => question.require_passkey(),
         None => question,
     };
@@ -259,8 +260,11 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 fn assurance(text: &str) -> Result<RequiredAssurance, String> {
-    let known = [RequiredAssurance::Session, RequiredAssurance::Passkey];
-    known.into_iter().find(|known| known.to_string() == text).ok_or_else(|| "expected session or passkey".to_owned())
+    let known = [RequiredAssurance::Session, RequiredAssurance::RecentLogin, RequiredAssurance::Passkey];
+    known
+        .into_iter()
+        .find(|known| known.to_string() == text)
+        .ok_or_else(|| "expected session, recent_login or passkey".to_owned())
 }
 
 fn risk(text: &str) -> Result<Risk, String> {

@@ -113,6 +113,18 @@ pub(in crate::pages) enum LoginNeeded {
     Unlisted,
     /// It is at this address, and leads back.
     At(String),
+    /// It is at this address, and must be a new one, by the issuer of identities.
+    Fresh(String),
+}
+
+impl LoginNeeded {
+    /// Where the login is; `None` if the reader cannot log in.
+    pub(in crate::pages) fn address(&self) -> Option<&str> {
+        match self {
+            Self::Unlisted => None,
+            Self::At(login) | Self::Fresh(login) => Some(login),
+        }
+    }
 }
 
 /// The part of a form that was kept over a login, beside its texts.

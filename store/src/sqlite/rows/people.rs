@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::Writing;
 use crate::columns::signed;
 use crate::person_columns::{LOGIN, LoginColumns, PERSON, PersonColumns, SESSION, SessionColumns, kept};
-use crate::rows::{Code, LoginRow, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
+use crate::rows::{Code, LoginRow, LoginsSent, ReadPeople, RowsError, RowsResult, SessionRow, WritePeople};
 use crate::schema::{identities, logins, people, sessions, unsent_answers};
 use crate::sql::{At, Key, written};
 
@@ -111,6 +111,7 @@ impl WritePeople for Writing<'_> {
             sessions::ends_at.eq(At(session.ends_at)),
             sessions::method.eq(session.beginning.method.code()),
             sessions::auth_time.eq(session.beginning.auth_time.map(At)),
+            sessions::recent_until.eq(session.beginning.recent_until.map(At)),
         );
         diesel::insert_into(sessions::table).values(row).execute(self.conn)?;
         Ok(())
@@ -177,10 +178,12 @@ impl ReadPeople for SqliteConnection {
         person.first::<PersonColumns>(self).optional()?.map(PersonColumns::into_person).transpose()
     }
 
-    fn logins_since(&mut self, person: PersonId, time: DateTime<Utc>) -> RowsResult<u32> {
+    fn logins_since(&mut self, person: PersonId, time: DateTime<Utc>, now: DateTime<Utc>) -> RowsResult<LoginsSent> {
         let asked = logins::table.filter(logins::person.eq(Key(person.0))).filter(logins::asked_at.gt(At(time)));
-        let count = asked.count().first::<i64>(self)?;
-        u32::try_from(count).map_err(|_| RowsError::Inconsistent("a count beyond all numbers"))
+        let asked: Vec<(Option<At>, At)> = asked.select((logins::used_at, logins::expires_at)).load(self)?;
+        let usable = asked.iter().filter(|(used_at, expires_at)| used_at.is_none() && expires_at.0 > now).count();
+        let number = |count| u32::try_from(count).map_err(|_| RowsError::Inconsistent("a count beyond all numbers"));
+        Ok(LoginsSent { all: number(asked.len())?, usable: number(usable)? })
     }
 
     fn login(&mut self, id: Uuid) -> RowsResult<Option<LoginRow>> {
