@@ -51,21 +51,21 @@ pub fn read(text: &str, language: Language) -> Result<Value, Unread> {
             Unread::Written(whole)
         });
     }
+    // A point that cannot be a mark of thousands is the decimal point of English pages and of programs.
+    if !text.contains(',') {
+        return plain(text).ok_or(Unread::NoNumber);
+    }
+    let (whole, decimals) = match language {
+        Language::English => text.rsplit_once(['.', ',']),
+        Language::German => text.split_once(','),
+    }
+    .unwrap_or((text, ""));
+    let whole = without(whole, thousands).unwrap_or_else(|| whole.to_owned());
+    let meant = format!("{whole}.{decimals}");
+    let number = plain(&meant).ok_or(Unread::NoNumber)?;
     match language {
-        // A point in a German text that cannot be a mark of thousands is the one that programs write.
-        Language::German if !text.contains(',') => plain(text).ok_or(Unread::NoNumber),
-        Language::German => {
-            let (whole, decimals) = text.split_once(',').unwrap_or((text, ""));
-            let whole = without(whole, thousands).unwrap_or_else(|| whole.to_owned());
-            plain(&format!("{whole}.{decimals}")).ok_or(Unread::NoNumber)
-        }
-        Language::English if !text.contains(',') => plain(text).ok_or(Unread::NoNumber),
-        Language::English => {
-            let (whole, decimals) = text.rsplit_once(['.', ',']).unwrap_or((text, ""));
-            let whole = without(whole, thousands).unwrap_or_else(|| whole.to_owned());
-            let meant = format!("{whole}.{decimals}");
-            Err(plain(&meant).map_or(Unread::NoNumber, |_| Unread::Written(meant)))
-        }
+        Language::English => Err(Unread::Written(meant)),
+        Language::German => Ok(number),
     }
 }
 
