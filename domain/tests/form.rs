@@ -308,9 +308,13 @@ fn fields_stand_in_the_order_that_the_agent_names_and_then_by_name() {
 fn what_is_typed_becomes_the_answer() {
     let schema = order();
     let shape = schema.shape().unwrap();
-    assert_eq!(shape.typed(None), Typed::from([("/amount".into(), "2".into()), ("/gift".into(), "on".into())]), "the defaults");
     assert_eq!(
-        schema.read(&shape.typed(Some(&whole())), Language::English),
+        shape.typed(None, Language::English),
+        Typed::from([("/amount".into(), "2".into()), ("/gift".into(), "on".into())]),
+        "the defaults"
+    );
+    assert_eq!(
+        schema.read(&shape.typed(Some(&whole()), Language::English), Language::English),
         Ok(whole()),
         "an answer that is shown in the fields comes back as it was"
     );

@@ -189,7 +189,7 @@ fn a_form_that_was_left_as_it_was_is_no_edit() {
         "on": {"type": "boolean"}, "new": {"type": "string"}, "x": {"type": "object", "properties": {"z": {"type": "integer"}}},
     }});
     let proposal = proposal(action, editable);
-    let mut typed = proposal.typed(&proposal.action);
+    let mut typed = proposal.typed(&proposal.action, domain::base::words::Language::English);
     typed.insert("/b".to_owned(), "one\r\ntwo".to_owned());
     typed.insert("/d".to_owned(), String::new());
     typed.insert("/new".to_owned(), String::new());

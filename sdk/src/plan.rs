@@ -4,6 +4,7 @@ use std::fmt;
 
 use domain::base::ids::{PlanId, TaskId};
 use domain::container::plan::{FailureAction, TimeoutAction};
+use domain::suspension::grounds::{Explanation, Reversibility};
 use domain::wire::{CheckpointRequest, ConditionRequest, CreatePlanRequest, PlanView};
 use serde_json::{Map, Value};
 
@@ -46,6 +47,35 @@ impl Checkpoint {
     #[must_use]
     pub fn within_hours(mut self, hours: u32, then: TimeoutAction) -> Self {
         (self.0.timeout_hours, self.0.on_timeout) = (Some(hours), Some(then));
+        self
+    }
+
+    /// Proposes the action that follows: its arguments, at most 64 KiB of JSON. People decide about it, and the record of the question has
+    /// it as they approved it.
+    #[must_use]
+    pub fn proposal(mut self, action: Map<String, Value>) -> Self {
+        self.0.proposal = Some(action);
+        self
+    }
+
+    /// Lets people edit members of the [proposal](Checkpoint::proposal): those that this JSON Schema describes.
+    #[must_use]
+    pub fn editable(mut self, schema: Map<String, Value>) -> Self {
+        self.0.editable = Some(schema);
+        self
+    }
+
+    /// Explains what follows: people read it before they decide.
+    #[must_use]
+    pub fn explanation(mut self, explanation: Explanation) -> Self {
+        self.0.explanation = Some(explanation);
+        self
+    }
+
+    /// Says whether what follows can be taken back.
+    #[must_use]
+    pub fn reversibility(mut self, reversibility: Reversibility) -> Self {
+        self.0.reversibility = Some(reversibility);
         self
     }
 }

@@ -83,6 +83,17 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
         assert_eq!(code(&ended), (Some(3), ""), "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{arguments:?}: {}", ended.stderr);
     }
+    // A draft is shared, and answers nothing.
+    let draft = desk.site.run(desk.answer(&[number, "no", "--comment", "ask legal", "--draft"])).await;
+    assert!(draft.succeeded().is_empty() && draft.stderr.contains("the draft is saved"), "{draft:?}");
+    let drafts = desk.site.run(desk.answer(&[number, "y", "--draft", "--json"])).await;
+    let drafts: Value = serde_json::from_str(drafts.succeeded()).unwrap();
+    assert_eq!(
+        (&drafts["number"], &drafts["drafts"][0]["values"]),
+        (&json!(number), &json!({"value": "yes"})),
+        "the newest counts"
+    );
+    assert!(desk.record(&question).await["resolution"].is_null());
     let own = desk.site.run(desk.with_key(&desk.key, &["answer", number, "yes"])).await;
     assert!(own.status.code() == Some(3) && own.stderr.contains("self_response"), "{own:?}");
 

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::asking::check::VALUE_BYTES_MAX;
 use crate::asking::governing;
@@ -227,21 +227,31 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     if body.metadata.as_ref().is_some_and(|metadata| json::size(metadata) > VALUE_BYTES_MAX) {
         return Err(one("metadata", "length", format!("must be at most {VALUE_BYTES_MAX} bytes of JSON")));
     }
-    if body.proposal.as_ref().is_some_and(|action| json::size(action) > PROPOSAL_BYTES_MAX) {
-        return Err(one(PROPOSAL, "length", format!("must be at most {PROPOSAL_BYTES_MAX} bytes of JSON")));
-    }
-    let based_on = body.based_on.as_deref().map(|digest| Hash::parse(digest).ok_or(())).transpose();
-    let based_on = based_on.map_err(|()| {
-        one("based_on", "digest", "must be the action_digest of the question's record, sha256: and 43 characters")
-    })?;
+    let named = named(body.proposal, body.based_on.as_deref())?;
     Ok(Respond {
         suspension_id: body.suspension_id,
         value: body.value,
         claimed_responded_by,
         metadata: body.metadata,
-        named: Named { action: body.proposal, based_on },
+        named,
         ..Respond::default()
     })
+}
+
+/// The action about which an answer decides, before it is checked against the question.
+///
+/// # Errors
+///
+/// The field that breaks a rule.
+pub(super) fn named(action: Option<Map<String, Value>>, based_on: Option<&str>) -> Result<Named, Errors> {
+    if action.as_ref().is_some_and(|action| json::size(action) > PROPOSAL_BYTES_MAX) {
+        return Err(one(PROPOSAL, "length", format!("must be at most {PROPOSAL_BYTES_MAX} bytes of JSON")));
+    }
+    let based_on = based_on.map(|digest| Hash::parse(digest).ok_or(())).transpose();
+    let based_on = based_on.map_err(|()| {
+        one("based_on", "digest", "must be the action_digest of the question's record, sha256: and 43 characters")
+    })?;
+    Ok(Named { action, based_on })
 }
 
 /// A person takes an answer back that counts towards a quorum.

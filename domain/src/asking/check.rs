@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::asking::choice::{Misleading, judge, judge_options};
+use crate::asking::choice::{Misleading, judge, judge_fields, judge_options};
 use crate::asking::raising::demanded;
 use crate::asking::{assigning, several};
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::text::is_blank;
 use crate::base::words::Language;
-use crate::form::{Schema, Shape};
+use crate::form::Schema;
 use crate::intent::answer::check_answer;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, RequiredAssurance};
@@ -69,7 +69,7 @@ impl Check {
                 return None;
             }
             let made = several::schema(questions).map_err(|errors| self.errors.extend(errors)).ok()?;
-            self.warn_of_misleading_fields(&made);
+            self.warn_of_misleading_fields("schema", &made);
             return Some(Box::new(made));
         }
         let schema = schema?;
@@ -80,7 +80,7 @@ impl Check {
         let accepted = Schema::accept(schema);
         let accepted = accepted.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("schema"))));
         let accepted = accepted.ok()?;
-        self.warn_of_misleading_fields(&accepted);
+        self.warn_of_misleading_fields("schema", &accepted);
         Some(Box::new(accepted))
     }
 
@@ -106,6 +106,9 @@ impl Check {
         let editable = editable.map_err(|flaws| self.errors.extend(flaws.into_iter().map(|flaw| flaw.into_error("editable"))));
         let proposal = Proposal { action, editable: editable.ok()?.map(Box::new), refusing: assigning::refusing(choices) };
         proposal.check().map_err(|errors| self.errors.extend(errors)).ok()?;
+        if let Some(editable) = &proposal.editable {
+            self.warn_of_misleading_fields("editable", editable);
+        }
         Some(Box::new(proposal))
     }
 
@@ -167,13 +170,18 @@ impl Check {
             .extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence(Language::English))));
     }
 
-    /// Warns of options of a form's fields that could mislead people.
-    fn warn_of_misleading_fields(&mut self, schema: &Schema) {
-        for field in schema.shape().iter().flat_map(Shape::fields) {
+    /// Warns of a form's fields, and of options of them, that could mislead people; `member` of the request has the schema.
+    fn warn_of_misleading_fields(&mut self, member: &str, schema: &Schema) {
+        let Ok(shape) = schema.shape() else { return };
+        let told = |pointer: &str, found: Misleading| {
+            format!("{member}{pointer}: {} People are warned.", found.sentence(Language::English))
+        };
+        for (pointer, misleading) in judge_fields(&shape) {
+            self.warnings.extend(misleading.into_iter().map(|found| told(pointer, found)));
+        }
+        for field in shape.fields() {
             let misleading = judge_options(field).misleading;
-            let told =
-                |found: Misleading| format!("schema{}: {} People are warned.", field.pointer, found.sentence(Language::English));
-            self.warnings.extend(misleading.into_iter().map(told));
+            self.warnings.extend(misleading.into_iter().map(|found| told(&field.pointer, found)));
         }
     }
 

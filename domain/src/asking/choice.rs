@@ -14,7 +14,7 @@ use unicode_security::MixedScript as _;
 use crate::base::confusable::skeleton;
 use crate::base::text::nfkc;
 use crate::base::words::Language;
-use crate::form::{Field, Kind, Opt};
+use crate::form::{Entry, Field, Kind, Opt, Shape};
 use crate::suspension::{Style, SuspensionChoice};
 
 /// The ways in which the choices of a question may mislead.
@@ -24,6 +24,8 @@ pub enum Misleading {
     Contradiction,
     /// Two labels or two values look the same.
     Alike,
+    /// The names or titles of two fields look the same.
+    FieldsAlike,
     /// A word mixes alphabets, for example `Dеny` with a Cyrillic `е`.
     MixedAlphabets,
 }
@@ -34,6 +36,7 @@ impl Misleading {
         match self {
             Self::Contradiction => language.says_one_thing_and_sends_another(),
             Self::Alike => language.two_answers_look_alike(),
+            Self::FieldsAlike => language.two_fields_look_alike(),
             Self::MixedAlphabets => language.a_word_mixes_alphabets(),
         }
     }
@@ -103,6 +106,60 @@ pub fn judge_options(field: &Field) -> Judgement {
         metadata: None,
     };
     judge(&options.iter().map(choice).collect::<Vec<_>>())
+}
+
+/// Judges the names and titles of the fields of a form like the choices of a question: a person who takes one field for another answers
+/// another question. Fields of two groups may have one name, because the page shows them under the headings of their groups. The pointers
+/// of the fields and groups that may be mistaken, each with the reasons.
+pub fn judge_fields(shape: &Shape) -> Vec<(&str, BTreeSet<Misleading>)> {
+    let groups = shape.entries.iter().filter_map(|entry| match entry {
+        Entry::Group(group) => Some(group.fields.iter().map(Called::field).collect()),
+        Entry::Field(_) => None,
+    });
+    let levels: Vec<Vec<Called<'_>>> = std::iter::once(shape.entries.iter().map(Called::entry).collect()).chain(groups).collect();
+    levels.into_iter().flat_map(mistaken).collect()
+}
+
+/// The words by which a person tells a field or a group from others beside it.
+struct Called<'a> {
+    pointer: &'a str,
+    name: &'a str,
+    title: Option<&'a str>,
+}
+
+impl<'a> Called<'a> {
+    fn field(field: &'a Field) -> Self {
+        Self { pointer: &field.pointer, name: &field.name, title: field.title.as_deref() }
+    }
+
+    fn entry(entry: &'a Entry) -> Self {
+        match entry {
+            Entry::Field(field) => Self::field(field),
+            Entry::Group(group) => Self { pointer: &group.pointer, name: &group.name, title: group.title.as_deref() },
+        }
+    }
+
+    /// The looks of its name, and of the title or else the name made readable.
+    fn looks(&self) -> [String; 2] {
+        [look(self.name), look(&self.title.map_or_else(|| self.name.replace('_', " "), str::to_owned))]
+    }
+}
+
+/// The fields and groups beside each other that may be mistaken.
+fn mistaken(level: Vec<Called<'_>>) -> Vec<(&str, BTreeSet<Misleading>)> {
+    let looks: Vec<[String; 2]> = level.iter().map(Called::looks).collect();
+    let reasons = level.into_iter().zip(&looks).map(|(called, own)| {
+        let others = looks.iter().filter(|other| !std::ptr::eq(*other, own));
+        let mut reasons = BTreeSet::new();
+        if others.flatten().any(|other| own.contains(other)) {
+            reasons.insert(Misleading::FieldsAlike);
+        }
+        if mixes_alphabets(called.name) || called.title.is_some_and(mixes_alphabets) {
+            reasons.insert(Misleading::MixedAlphabets);
+        }
+        (called.pointer, reasons)
+    });
+    reasons.filter(|(_, reasons)| !reasons.is_empty()).collect()
 }
 
 /// Whether a choice means a no, by the words of its value or by those that people read on it.
@@ -353,7 +410,37 @@ fn mixes_alphabets(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::form::Schema;
+
+    #[test]
+    fn fields_that_look_alike_are_found_beside_each_other() {
+        let found = |properties: serde_json::Value| {
+            let form = json!({"type": "object", "properties": properties});
+            let schema = Schema::accept(form.as_object().unwrap().clone()).unwrap();
+            let shape = schema.shape().unwrap();
+            judge_fields(&shape).into_iter().map(|(pointer, why)| (pointer.to_owned(), why)).collect::<Vec<_>>()
+        };
+        let text = |title: &str| json!({"type": "string", "title": title});
+        let alike = |fields: &[&str]| {
+            let why = BTreeSet::from([Misleading::FieldsAlike]);
+            fields.iter().map(|field| ((*field).to_owned(), why.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found(json!({"a": text("Pay now?"), "b": text("Pay now")})),
+            alike(&["/a", "/b"]),
+            "a mark makes no difference"
+        );
+        assert_eq!(found(json!({"amount": text("Net"), "b": text("Gross"), "c": text("Amount")})), alike(&["/amount", "/c"]));
+        let cyrillic = found(json!({"to": text("Payee"), "t\u{43e}": text("Payer")}));
+        assert_eq!(cyrillic.len(), 2, "{cyrillic:?}");
+        assert!(cyrillic.iter().any(|(_, why)| why.contains(&Misleading::MixedAlphabets)));
+        assert!(found(json!({"first": text("Pay?"), "second": text("Ship?"), "other_one": {"type": "string"}})).is_empty());
+        let name = json!({"type": "object", "properties": {"name": text("Name")}});
+        assert!(found(json!({"from": name, "to": name})).is_empty(), "each stands under the heading of its group");
+    }
 
     fn choice(value: &str, label: &str, style: Style) -> SuspensionChoice {
         SuspensionChoice { value: value.into(), label: label.into(), description: None, style, metadata: None }

@@ -201,6 +201,7 @@ fn checkpoint(
         error("after_task", "unknown", "must be one of the tasks of the plan".into());
         return None;
     };
+    let needs_approval = needs_approval(&given);
     let body = CheckpointBody {
         id: given.id,
         name: given.name,
@@ -213,10 +214,9 @@ fn checkpoint(
         quorum: None,
         required_assurance: None,
     };
-    let names_people = given.assignees.is_some() || given.quorum.is_some() || given.required_assurance.is_some();
     if !body.requires_approval {
-        if names_people || given.risk.is_some() {
-            error("requires_approval", "value", "must be true if the checkpoint says who decides at it".into());
+        if let Some(message) = needs_approval {
+            error("requires_approval", "value", message.into());
         }
         return Some((body, None));
     }
@@ -225,11 +225,27 @@ fn checkpoint(
         quorum: given.quorum,
         required_assurance: given.required_assurance,
         risk: given.risk,
+        proposal: given.proposal,
+        editable: given.editable,
+        explanation: given.explanation,
+        reversibility: given.reversibility,
+        confidence: given.confidence,
         ..question(asking, &body)
     };
     let prepared = prepared(asking, people, &path, errors)?;
     let Question { assignees, required_assurance, .. } = prepared.question.clone();
     Some((CheckpointBody { assignees, quorum: prepared.quorum.clone(), required_assurance, ..body }, Some(prepared)))
+}
+
+/// Why a person must decide at a checkpoint; `None` if its description does not need one.
+fn needs_approval(given: &CheckpointRequest) -> Option<&'static str> {
+    let names_people = given.assignees.is_some() || given.quorum.is_some() || given.required_assurance.is_some();
+    if names_people || given.risk.is_some() {
+        return Some("must be true if the checkpoint says who decides at it");
+    }
+    let proposes = given.proposal.is_some() || given.editable.is_some();
+    let explains = given.explanation.is_some() || given.reversibility.is_some() || given.confidence.is_some();
+    (proposes || explains).then_some("must be true if the checkpoint says about what people decide at it")
 }
 
 /// The question at a checkpoint, as an agent could have asked it.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::asking::accepting::named;
 use crate::asking::policy::{Asking, AskingPolicy};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
@@ -10,9 +11,6 @@ use crate::base::{name, words};
 use crate::container::plan::CheckpointId;
 use crate::intent::command::{Respond, Suspend};
 use crate::people::principal::Principal;
-use crate::suspension::assignees::Assignees;
-use crate::suspension::demand::Risk;
-use crate::suspension::grounds::{Explanation, Grounds, Reversibility};
 use crate::suspension::requested::{APPROVE, DENY, Requested};
 use crate::suspension::{FallbackPolicy, Kind, NO, ResponseType, YES};
 use crate::wire::{
@@ -31,16 +29,10 @@ pub const LEVELS: [&str; 4] = ["low", "medium", "high", "critical"];
 
 type Errors = Vec<FieldError>;
 
-/// The words of a request, before they are checked.
+/// A request as the question that people are asked, before the question is checked.
 struct Words {
     kind: Kind,
-    question: String,
-    context: Option<Map<String, Value>>,
-    response_type: ResponseType,
-    choices: Option<Vec<ChoiceRequest>>,
-    assignees: Option<Assignees>,
-    risk: Option<Risk>,
-    grounds: Grounds,
+    asked: SuspendRequest,
     requested: Requested,
     errors: Errors,
 }
@@ -60,24 +52,25 @@ pub fn approval(policy: &AskingPolicy, body: ApprovalRequest, by: &Principal, id
         style: Some(style.to_owned()),
         ..ChoiceRequest::default()
     };
-    let question = words::approval_question(&body.action, &body.reason);
-    let requested = requested(body.reason, body.requested_by, by);
-    ask(
-        Asking { policy, by },
-        Words {
-            kind: Kind::Approval,
-            question,
-            context: body.context,
-            response_type: ResponseType::Choice,
-            choices: Some(vec![choice(APPROVE, words::APPROVE, "primary"), choice(DENY, words::DENY, "default")]),
-            assignees: body.assignees,
-            risk: body.risk,
-            grounds: given(body.question_key, body.explanation, body.reversibility),
-            requested: Requested { action: Some(body.action), ..requested },
-            errors,
-        },
-        id,
-    )
+    let asked = SuspendRequest {
+        question: words::approval_question(&body.action, &body.reason),
+        context: body.context,
+        response_type: Some(ResponseType::Choice),
+        choices: Some(vec![choice(APPROVE, words::APPROVE, "primary"), choice(DENY, words::DENY, "default")]),
+        confidence: body.confidence,
+        required_assurance: body.required_assurance,
+        assignees: body.assignees,
+        quorum: body.quorum,
+        risk: body.risk,
+        proposal: body.proposal,
+        editable: body.editable,
+        question_key: body.question_key,
+        explanation: body.explanation,
+        reversibility: body.reversibility,
+        ..SuspendRequest::default()
+    };
+    let requested = Requested { action: Some(body.action), ..requested(body.reason, body.requested_by, by) };
+    ask(Asking { policy, by }, Words { kind: Kind::Approval, asked, requested, errors }, id)
 }
 
 /// The question that asks people how to go on.
@@ -97,19 +90,18 @@ pub fn escalation(policy: &AskingPolicy, body: EscalationRequest, by: &Principal
     let question = words::escalation_question(&body.reason);
     let requested = requested(body.reason, body.escalated_by, by);
     let requested = Requested { priority: level(body.priority), urgency: level(body.urgency), ..requested };
-    let words = Words {
-        kind: Kind::Escalation,
+    let asked = SuspendRequest {
         question,
         context: body.context,
-        response_type: ResponseType::Text,
-        choices: None,
+        response_type: Some(ResponseType::Text),
         assignees: body.assignees,
         risk: body.risk,
-        grounds: given(body.question_key, body.explanation, body.reversibility),
-        requested,
-        errors,
+        question_key: body.question_key,
+        explanation: body.explanation,
+        reversibility: body.reversibility,
+        ..SuspendRequest::default()
     };
-    ask(Asking { policy, by }, words, id)
+    ask(Asking { policy, by }, Words { kind: Kind::Escalation, asked, requested, errors }, id)
 }
 
 /// The question that asks people to settle a conflict.
@@ -122,19 +114,18 @@ pub fn arbitration(policy: &AskingPolicy, body: ArbitrationRequest, by: &Princip
     length(&mut errors, "reason", &body.reason, 1, REQUEST_REASON_MAX);
     let question = words::arbitration_question(&body.reason);
     let requested = requested(body.reason, body.requested_by, by);
-    let words = Words {
-        kind: Kind::Arbitration,
+    let asked = SuspendRequest {
         question,
         context: body.context,
-        response_type: ResponseType::Text,
-        choices: None,
+        response_type: Some(ResponseType::Text),
         assignees: body.assignees,
         risk: body.risk,
-        grounds: given(body.question_key, body.explanation, body.reversibility),
-        requested,
-        errors,
+        question_key: body.question_key,
+        explanation: body.explanation,
+        reversibility: body.reversibility,
+        ..SuspendRequest::default()
     };
-    ask(Asking { policy, by }, words, id)
+    ask(Asking { policy, by }, Words { kind: Kind::Arbitration, asked, requested, errors }, id)
 }
 
 /// The answer that approves, or refuses to approve.
@@ -144,7 +135,9 @@ pub fn arbitration(policy: &AskingPolicy, body: ArbitrationRequest, by: &Princip
 /// The field that breaks a rule.
 pub fn decided(body: DecideApprovalRequest, approved: bool, id: SuspensionId) -> Result<Respond, Errors> {
     let value = json!(if approved { APPROVE } else { DENY });
-    answer(Kind::Approval, id, value, body.notes, body.decided_by.as_deref(), "decided_by")
+    let named = named(body.proposal, body.based_on.as_deref())?;
+    let answered = answer(Kind::Approval, id, value, body.notes, body.decided_by.as_deref(), "decided_by")?;
+    Ok(Respond { named, ..answered })
 }
 
 /// The answer that resolves an escalation.
@@ -164,8 +157,9 @@ pub fn resolved(body: ResolveEscalationRequest, id: SuspensionId) -> Result<Resp
 pub fn decided_at(body: DecideCheckpointRequest, approved: bool, checkpoint: CheckpointId) -> Result<Respond, Errors> {
     let value = json!(if approved { YES } else { NO });
     let id = SuspensionId(uuid::Uuid::nil());
+    let named = named(body.proposal, body.based_on.as_deref())?;
     let answered = answer(Kind::AwaitingInput, id, value, body.notes, body.decided_by.as_deref(), "decided_by")?;
-    Ok(Respond { suspension_id: String::new(), checkpoint: Some(checkpoint), expects: None, ..answered })
+    Ok(Respond { suspension_id: String::new(), checkpoint: Some(checkpoint), expects: None, named, ..answered })
 }
 
 fn answer(
@@ -193,10 +187,6 @@ fn answer(
     Ok(Respond { suspension_id, value, claimed_responded_by, metadata, expects: Some(kind), ..Respond::default() })
 }
 
-fn given(question_key: Option<String>, explanation: Option<Explanation>, reversibility: Option<Reversibility>) -> Grounds {
-    Grounds { question_key, explanation, reversibility, earlier: Vec::new() }
-}
-
 fn requested(reason: String, claimed: Option<String>, by: &Principal) -> Requested {
     let claimed = claimed.map(|claimed| name::form(&claimed)).filter(|claimed| !claimed.is_empty());
     let acts = claimed.as_ref().is_some_and(|claimed| by.may_act_for(claimed));
@@ -221,7 +211,7 @@ fn length(errors: &mut Errors, field: &str, text: &str, least: usize, most: usiz
 /// Makes a question of a request to people, so that the operator's rules about questions hold for the request, too. Its
 /// fallback policy is `fail`, so that a request that no person answers never counts as approved.
 fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Result<Suspend, Errors> {
-    let Words { kind, question, context, response_type, choices, assignees, risk, grounds, mut requested, mut errors } = words;
+    let Words { kind, asked, mut requested, mut errors } = words;
     if requested.claimed_requested_by.as_ref().is_some_and(|name| name.chars().count() > ACTION_MAX) {
         errors.push(FieldError::new("requested_by", "length", format!("must be at most {ACTION_MAX} characters")));
         requested.claimed_requested_by = None;
@@ -229,19 +219,7 @@ fn ask(Asking { policy, by }: Asking<'_>, words: Words, id: SuspensionId) -> Res
     if !errors.is_empty() {
         return Err(errors);
     }
-    let request = SuspendRequest {
-        question,
-        context,
-        response_type: Some(response_type),
-        choices,
-        fallback_policy: Some(FallbackPolicy::Fail),
-        assignees,
-        risk,
-        question_key: grounds.question_key,
-        explanation: grounds.explanation,
-        reversibility: grounds.reversibility,
-        ..SuspendRequest::default()
-    };
+    let request = SuspendRequest { fallback_policy: Some(FallbackPolicy::Fail), ..asked };
     let mut suspend = policy.accept(request, id, by, None)?;
     suspend.kind = kind;
     suspend.question.requested = Some(Box::new(requested));

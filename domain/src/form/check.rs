@@ -3,6 +3,7 @@
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Value, json};
 
+use super::number::in_words;
 use super::shape::{Field, Format, Kind, Shape};
 use super::{ANSWER_BYTES_MAX, PATTERN_TEXT_MAX, Problem, Schema, TEXT_MAX, rules, segment};
 use crate::base::json;
@@ -100,11 +101,11 @@ fn problem(pointer: String, kind: &ValidationErrorKind, language: Language) -> P
         Broken::Enum { .. } | Broken::Constant { .. } | Broken::OneOfNotValid { .. } | Broken::AnyOf { .. } => {
             (pointer, language.option_needed().to_owned())
         }
-        Broken::Minimum { limit } => (pointer, language.at_least(&limit.to_string())),
-        Broken::Maximum { limit } => (pointer, language.at_most(&limit.to_string())),
-        Broken::ExclusiveMinimum { limit } => (pointer, language.more_than(&limit.to_string())),
-        Broken::ExclusiveMaximum { limit } => (pointer, language.less_than(&limit.to_string())),
-        Broken::MultipleOf { multiple_of } => (pointer, language.multiple_of(&multiple_of.to_string())),
+        Broken::Minimum { limit } => (pointer, language.at_least(&in_words(&limit.to_string(), language))),
+        Broken::Maximum { limit } => (pointer, language.at_most(&in_words(&limit.to_string(), language))),
+        Broken::ExclusiveMinimum { limit } => (pointer, language.more_than(&in_words(&limit.to_string(), language))),
+        Broken::ExclusiveMaximum { limit } => (pointer, language.less_than(&in_words(&limit.to_string(), language))),
+        Broken::MultipleOf { multiple_of } => (pointer, language.multiple_of(&in_words(&multiple_of.to_string(), language))),
         Broken::MinLength { limit } => (pointer, language.at_least_characters(*limit)),
         Broken::MaxLength { limit } => (pointer, language.at_most_characters(*limit)),
         Broken::MinItems { limit } => (pointer, language.at_least_options(*limit)),

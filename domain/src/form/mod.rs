@@ -6,6 +6,7 @@
 //! these rules accepts no answer.
 
 mod check;
+pub mod number;
 mod read;
 mod rules;
 mod shape;

@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::number::written;
 use crate::base::words::Language;
 
 /// A form.
@@ -199,7 +200,7 @@ impl Field {
 impl Bounds {
     fn rules(&self, language: Language) -> Vec<String> {
         let rule = |number: &Option<Number>, words: fn(Language, &str) -> String| {
-            number.as_ref().map(|number| words(language, &number.to_string()))
+            number.as_ref().map(|number| words(language, &written(number, language)))
         };
         [
             rule(&self.minimum, Language::at_least),

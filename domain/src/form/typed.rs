@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::number::{self, Unread};
 use super::shape::{Entry, Field, Format, Kind, Shape};
 use super::{Problem, Schema};
-use crate::base::json;
 use crate::base::words::Language;
 
 /// The typed texts, by their names.
@@ -41,7 +41,7 @@ impl Schema {
 
 impl Shape {
     /// The texts that stand in the fields at first: those of these values, or else the defaults.
-    pub fn typed(&self, values: Option<&Value>) -> Typed {
+    pub fn typed(&self, values: Option<&Value>, language: Language) -> Typed {
         let mut typed = Typed::new();
         for field in self.fields() {
             let value = match values {
@@ -49,7 +49,7 @@ impl Shape {
                 None => field.default.as_ref(),
             };
             if let Some(value) = value {
-                field.type_into(value, &mut typed);
+                field.type_into(value, &mut typed, language);
             }
         }
         typed
@@ -122,7 +122,7 @@ impl Field {
         }
     }
 
-    fn type_into(&self, value: &Value, typed: &mut Typed) {
+    fn type_into(&self, value: &Value, typed: &mut Typed, language: Language) {
         if let Kind::Many { options, .. } = &self.kind {
             for (index, option) in options.iter().enumerate() {
                 if value.as_array().is_some_and(|chosen| chosen.iter().any(|chosen| *chosen == *option.value)) {
@@ -133,7 +133,7 @@ impl Field {
         }
         let text = match value {
             Value::Bool(true) => Some(TICKED.to_owned()),
-            Value::Number(number) => Some(number.to_string()),
+            Value::Number(number) => Some(number::written(number, language)),
             Value::String(text) => Some(text.clone()),
             Value::Bool(false) | Value::Null | Value::Array(_) | Value::Object(_) => None,
         };
@@ -164,13 +164,11 @@ impl Field {
             Kind::Text { format: Some(Format::Email | Format::Uri | Format::Date | Format::DateTime), .. } => json!(trimmed),
             Kind::Text { .. } if self.is_long_text() => json!(text),
             Kind::Text { .. } | Kind::Boolean | Kind::One(_) | Kind::Many { .. } => json!(trimmed),
-            Kind::Number(_) => number(trimmed).ok_or_else(|| ("type", language.number_needed().to_owned()))?,
-            Kind::Integer(_) => number(trimmed).ok_or_else(|| ("type", language.whole_number_needed().to_owned()))?,
+            Kind::Number(_) => number::read(trimmed, language).map_err(|unread| ("type", unread.sentence(language)))?,
+            Kind::Integer(_) => number::read(trimmed, language).map_err(|unread| match unread {
+                Unread::TwoNumbers(..) => ("type", unread.sentence(language)),
+                Unread::NoNumber | Unread::Written(_) => ("type", language.whole_number_needed().to_owned()),
+            })?,
         }))
     }
-}
-
-/// A number that the API would accept. The person is asked again about `1e999`, `NaN`, `1,5` and integers that JSON parsers would round.
-fn number(text: &str) -> Option<Value> {
-    json::parse(text.as_bytes()).ok().filter(Value::is_number)
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::base::field::UNSUPPORTED;
 use crate::base::ids::SuspensionId;
 use crate::base::name::is_same;
 use crate::intent::Intent;
@@ -16,6 +17,7 @@ use crate::intent::status::Status;
 use crate::people::principal::Principal;
 use crate::problem::Rejection;
 use crate::suspension::Asker;
+use crate::suspension::proposal::PROPOSAL;
 
 /// Announces a question. Nothing changes if the agent has announced one already, or if its question is open.
 pub(super) fn announce(intent: &Intent, id: SuspensionId, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
@@ -64,6 +66,10 @@ pub(super) fn answer(
     let Some(value) = respond.value.clone().filter(|value| *value != Value::Null) else {
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
+    if respond.named.action.is_some() {
+        let message = "must be left out: the question has not come, so it proposes no action that could be edited";
+        return Err(Rejection::invalid(PROPOSAL, UNSUPPORTED, message).into());
+    }
     let unasked = UnaskedAnswer { id: announced.id, value, responded_by, role: by.role, credential: by.credential };
     Ok(vec![Event::AnsweredUnasked(Box::new(unasked)), changed(intent, Status::Active, Some("answered_unasked".into()))])
 }

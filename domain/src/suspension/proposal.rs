@@ -149,8 +149,8 @@ impl Proposal {
     }
 
     /// The texts that stand in the fields at first.
-    pub fn typed(&self, current: &Members) -> Typed {
-        self.shape().typed(Some(&Value::Object(current.clone())))
+    pub fn typed(&self, current: &Members, language: Language) -> Typed {
+        self.shape().typed(Some(&Value::Object(current.clone())), language)
     }
 
     /// The action that was typed into the fields. A field whose text was left as it was keeps its value.
@@ -161,7 +161,7 @@ impl Proposal {
     pub fn read(&self, current: &Members, typed: &Typed, language: Language) -> Result<Members, Vec<Problem>> {
         let Some(schema) = &self.editable else { return Ok(current.clone()) };
         let shape = schema.shape()?;
-        let before = shape.typed(Some(&Value::Object(current.clone())));
+        let before = shape.typed(Some(&Value::Object(current.clone())), language);
         let is_left = |field: &Field| field.texts(&before) == field.texts(typed);
         // A text that was left as it was need not be readable: a browser may have trimmed it.
         let mut merged = typed.clone();

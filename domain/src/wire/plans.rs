@@ -7,11 +7,15 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, PlanId, SuspensionId, TaskId};
 use crate::container::condition::{Condition, ConditionBody};
-use crate::container::plan::{Checkpoint, CheckpointStatus, FailureAction, Plan, PlanBody, PlanState, TimeoutAction, counted};
+use crate::container::plan::{
+    Cause, Checkpoint, CheckpointStatus, FailureAction, Plan, PlanBody, PlanState, TimeoutAction, counted,
+};
 use crate::container::task::{Task, TaskStatus};
+use crate::form::Schema;
 use crate::suspension::RequiredAssurance;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::Risk;
+use crate::suspension::grounds::{Explanation, Reversibility};
 use crate::suspension::quorum::Quorum;
 use crate::wire::QuorumRequest;
 
@@ -81,6 +85,24 @@ pub struct CheckpointRequest {
     /// How much can go wrong: `low`, `medium`, `high` or `critical`. The server may demand more of the person the higher it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// The arguments of the action about which people decide, at most 64 KiB. The decision has the action as the person approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The JSON Schema (draft 2020-12) of the members of `proposal` that people may edit, at most 16 KiB; people edit nothing without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub editable: Option<Map<String, Value>>,
+    /// The agent's explanation of what follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether what follows can be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
+    /// The agent's confidence, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 1)]
+    pub confidence: Option<f64>,
     /// Must be absent or `pending`: the server sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -127,7 +149,7 @@ pub struct UpdatePlanRequest {
 }
 
 /// `POST /api/v1/checkpoints/{id}/approve` and `…/reject`. Unknown fields are ignored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DecideCheckpointRequest {
     /// The plan of the checkpoint: the id of a checkpoint is unique in its plan only.
     pub plan_id: String,
@@ -139,6 +161,15 @@ pub struct DecideCheckpointRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,
+    /// The action as the person approves it, with the edits of the person; as it stands if it is absent. Only at a checkpoint that proposes
+    /// an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The `action_digest` of the question's record from which the person decides; needed if another person has edited the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub based_on: Option<String>,
 }
 
 /// A checkpoint as the OpenIntent client reads it.
@@ -167,6 +198,23 @@ pub struct CheckpointView {
     /// How sure the server must be of the person who decides; absent if every decision counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
+    /// The arguments of the action, as the agent proposes them; absent if it proposes none. The record of the question, and its answer, have
+    /// them with the edits of people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The JSON Schema of the members of `proposal` that people may edit; absent if they may edit none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editable: Option<Box<Schema>>,
+    /// The agent's explanation of what follows; absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Whether what follows can be taken back, as the agent declared it; absent if it declared nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversibility: Option<Reversibility>,
+    /// The agent's confidence; absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
     /// How far it is.
     pub status: CheckpointStatus,
     /// The question, while it is open.
@@ -315,7 +363,15 @@ impl ConditionView {
 impl CheckpointView {
     fn of(checkpoint: &Checkpoint, plan: &Plan) -> Self {
         let body = checkpoint.body.clone();
+        let asked = plan.prepared(&Cause::Checkpoint(body.id.clone())).map(|prepared| &prepared.question);
+        let proposal = asked.and_then(|question| question.proposal.as_deref());
+        let grounds = asked.and_then(|question| question.grounds.as_deref());
         Self {
+            proposal: proposal.map(|proposal| proposal.action.clone()),
+            editable: proposal.and_then(|proposal| proposal.editable.clone()),
+            explanation: grounds.and_then(|grounds| grounds.explanation.clone()),
+            reversibility: grounds.and_then(|grounds| grounds.reversibility),
+            confidence: asked.and_then(|question| question.confidence_at_suspension),
             suspension_id: plan.question_at(&body.id),
             id: body.id,
             name: body.name,

@@ -6,12 +6,15 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::sealed::Hash;
 use crate::suspension::assignees::Assignees;
-use crate::suspension::demand::Risk;
+use crate::suspension::demand::{RequiredAssurance, Risk};
+use crate::suspension::evidence::action_digest;
 use crate::suspension::grounds::{Explanation, Reversibility};
+use crate::suspension::quorum::{Quorum, Tally};
 use crate::suspension::requested::{APPROVE, Requested};
 use crate::suspension::{Kind, Resolution};
-use crate::wire::SuspensionRecord;
+use crate::wire::{CountedAnswer, QuorumRequest, SuspensionRecord};
 
 /// `POST /api/v1/intents/{id}/approvals`: asks people to approve an action. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -49,10 +52,29 @@ pub struct ApprovalRequest {
     /// Whether the action can be taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversibility: Option<Reversibility>,
+    /// The agent's confidence, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 1)]
+    pub confidence: Option<f64>,
+    /// How many people must agree; one decision is enough if it is absent. Without `assignees`, all listed operators and admins may decide
+    /// then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<QuorumRequest>,
+    /// How sure the server must be of the person who decides. It can raise the floor that the server has for the request, and not lower it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
+    /// The arguments of the action, at most 64 KiB. The decision has the action as the person approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The JSON Schema (draft 2020-12) of the members of `proposal` that people may edit, at most 16 KiB; people edit nothing without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub editable: Option<Map<String, Value>>,
 }
 
 /// `POST /api/v1/intents/{id}/approvals/{id}/approve` and `…/deny`. The body may be empty; unknown fields are ignored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DecideApprovalRequest {
     /// The reasons of the person; `reason` means the same.
     #[serde(default, alias = "reason", skip_serializing_if = "Option::is_none")]
@@ -63,6 +85,15 @@ pub struct DecideApprovalRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 200)]
     pub decided_by: Option<String>,
+    /// The action as the person approves it, with the edits of the person; as it stands if it is absent. Only for an approval that proposes
+    /// an action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The `action_digest` from which the person decides; needed if another person has edited the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub based_on: Option<String>,
 }
 
 /// `POST /api/v1/intents/{id}/escalations`: asks people how to go on. Unknown fields are ignored.
@@ -193,6 +224,39 @@ pub struct ApprovalView {
     pub decided_by: Option<String>,
     /// The reasons of that person.
     pub decision_notes: Option<String>,
+    /// How sure the server must be of the person who decides; absent if every decision counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_assurance: Option<RequiredAssurance>,
+    /// The people to whom the request is assigned: only they may decide. Absent if it is assigned to no one in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignees: Option<Assignees>,
+    /// How many people must agree; absent if one decision is enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<Quorum>,
+    /// While more people must agree: how many people have approved the action as it stands, and how many must at least. In the reply to a
+    /// decision: how many people have decided alike, and how many must.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Tally>,
+    /// The decisions so far, while more people must agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<CountedAnswer>,
+    /// The arguments of the action: while the approval is pending as they stand, with the edits of people whose decisions count, and then as
+    /// they were approved. Only this action may be carried out. Absent if the request proposes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub proposal: Option<Map<String, Value>>,
+    /// The action as the agent proposed it; absent if it was not edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub original_proposal: Option<Map<String, Value>>,
+    /// SHA-256 of the RFC 8785 bytes of `proposal`; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub action_digest: Option<Hash>,
+    /// The same of the action as the agent proposed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub proposed_digest: Option<Hash>,
 }
 
 /// The approvals of an intent, newest first.
@@ -304,7 +368,10 @@ impl ApprovalView {
     pub fn of(record: SuspensionRecord) -> Option<Self> {
         let requested = requested(&record, Kind::Approval)?;
         let approved = record.response.as_ref().is_some_and(|value| value == APPROVE);
+        let proposed = record.original_proposal.as_ref().or(record.proposal.as_ref());
         Some(Self {
+            proposed_digest: proposed.and_then(action_digest),
+            approvals: approvals(&record),
             id: record.id,
             intent_id: record.intent_id,
             requested_by: requested.requested_by,
@@ -319,8 +386,24 @@ impl ApprovalView {
             decision_notes: notes(&record),
             decided_by: record.responded_by,
             context: record.context,
+            required_assurance: record.required_assurance,
+            assignees: record.assignees,
+            quorum: record.quorum,
+            counted: record.counted,
+            proposal: record.proposal,
+            original_proposal: record.original_proposal,
+            action_digest: record.action_digest,
         })
     }
+}
+
+/// How many people have approved the action as it stands, and how many must at least, while more people must agree.
+fn approvals(record: &SuspensionRecord) -> Option<Tally> {
+    let quorum = record.quorum.as_ref().filter(|_| record.resolution.is_none())?;
+    let approves = |counted: &&CountedAnswer| counted.value == APPROVE && counted.action_digest == record.action_digest;
+    let given = u32::try_from(record.counted.iter().filter(approves).count()).unwrap_or(u32::MAX);
+    // The approval is pending, so if enough people have approved it, a member of a group is lacking.
+    Some(Tally { given, needed: quorum.required_approvals.max(given.saturating_add(1)) })
 }
 
 impl EscalationView {

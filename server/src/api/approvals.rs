@@ -80,6 +80,9 @@ pub(super) async fn deny(request: HttpRequest, shared: Data<Shared>) -> Result<H
 async fn decide(request: &HttpRequest, shared: &Shared, scope: &'static str, approved: bool) -> Result<HttpResponse, Detail> {
     let (target, id) = (Target::Intent(intent_id(request)?), approval_id(request)?);
     let answer = |body: DecideApprovalRequest| requesting::decided(body, approved, id);
-    let record = requests::decide(target, id, request, shared, scope, answer).await?;
-    Ok(HttpResponse::Ok().json(ApprovalView::of(record).ok_or_else(unreadable)?))
+    let (record, approvals) = requests::decide(target, id, request, shared, scope, answer).await?;
+    let approval = ApprovalView::of(record).ok_or_else(unreadable)?;
+    // Another person may have decided since, and then nothing is lacking.
+    let approvals = approvals.filter(|_| approval.approvals.is_some());
+    Ok(HttpResponse::Ok().json(ApprovalView { approvals, ..approval }))
 }

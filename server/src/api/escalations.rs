@@ -64,6 +64,6 @@ pub(super) async fn resolve(request: HttpRequest, shared: Data<Shared>) -> Resul
     let id = request.match_info().get("escalation_id").and_then(SuspensionId::parse).ok_or(Rejection::NotFound)?;
     let answer = |body: ResolveEscalationRequest| requesting::resolved(body, id);
     let scope = "POST /escalations/{id}/resolve";
-    let record = requests::decide(Target::Suspension(id), id, &request, &shared, scope, answer).await?;
+    let (record, _) = requests::decide(Target::Suspension(id), id, &request, &shared, scope, answer).await?;
     Ok(HttpResponse::Ok().json(EscalationView::of(record).ok_or_else(unreadable)?))
 }

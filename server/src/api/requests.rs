@@ -9,6 +9,7 @@ use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::Kind;
+use domain::suspension::quorum::Tally;
 use domain::wire::SuspensionRecord;
 use serde::de::DeserializeOwned;
 use store::{Outcome, SuspensionFilter, Target};
@@ -53,7 +54,8 @@ pub(super) async fn make<T: DeserializeOwned>(
     }
 }
 
-/// Answers a request to people, and returns the request as it is after that.
+/// Answers a request to people, and returns the request as it is after that; with how far the answer is from its quorum, while more people
+/// must agree.
 pub(super) async fn decide<T: DeserializeOwned>(
     target: Target,
     id: SuspensionId,
@@ -61,14 +63,27 @@ pub(super) async fn decide<T: DeserializeOwned>(
     shared: &Shared,
     scope: &'static str,
     answer: impl FnOnce(T) -> Result<Respond, Vec<FieldError>>,
-) -> Result<SuspensionRecord, Failure> {
+) -> Result<(SuspensionRecord, Option<Tally>), Failure> {
     let caller = Caller::of(request)?;
     let body = Json::of(request)?;
     let principal = caller.principal.clone();
     let write = Write { action: Action::Decide, scope, if_match_required: false };
     let command = |body| Ok(Command::Respond(Box::new(answer(body)?)));
-    write.send_to(target, request, caller, shared, body, command).await?;
-    Ok(shared.store.suspension(principal, id).await?)
+    let approvals = match write.send_to(target, request, caller, shared, body, command).await? {
+        Outcome::Responded { response, .. } => response.approvals,
+        Outcome::Suspension { .. }
+        | Outcome::Intent(_)
+        | Outcome::Event(_)
+        | Outcome::Lease(_)
+        | Outcome::Access(_)
+        | Outcome::Portfolio(_)
+        | Outcome::Membership(_)
+        | Outcome::Task(_)
+        | Outcome::Plan(_)
+        | Outcome::Coordinator(_)
+        | Outcome::Subscription(_) => return Err(unreadable()),
+    };
+    Ok((shared.store.suspension(principal, id).await?, approvals))
 }
 
 /// The newest requests of a kind, at most one page. `wanted` holds the intent (`None` for all intents that the caller may read)

@@ -17,6 +17,7 @@ use placet::{CallError, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value};
 use store::host::clock::SystemClock;
 
+use super::draft::{self, drafted};
 use super::ending::Ending;
 use super::look;
 use super::meant::meant;
@@ -54,6 +55,9 @@ pub(super) struct AnswerArgs {
     /// Say something with the answer; the asker reads it.
     #[arg(long, requires = "value")]
     comment: Option<String>,
+    /// Save it as a draft, which the other people who may answer see; the question stays open.
+    #[arg(long, requires = "value")]
+    draft: bool,
     /// Print JSON, one line for each question or for the answer.
     #[arg(long)]
     json: bool,
@@ -76,7 +80,13 @@ async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     };
     let question = question::find_open(&remote, wanted).await?;
     if let Some(typed) = &args.value {
-        return record(&remote, &question, understood(&question, typed)?, args).await;
+        let answer = understood(&question, typed)?;
+        if args.draft {
+            let proposal = args.proposal.as_deref().map(edited).transpose()?;
+            let values = drafted(&question, &answer, args.comment.as_deref(), proposal.as_ref())?;
+            return draft::save(&remote, &question, values, args.json).await;
+        }
+        return record(&remote, &question, answer, args).await;
     }
     let question = question::alone(&remote, question).await?;
     if args.json {

@@ -6,6 +6,7 @@ mod beside;
 mod demo;
 mod doctor;
 mod door;
+mod draft;
 mod ending;
 mod export;
 mod groups;

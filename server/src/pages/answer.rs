@@ -21,9 +21,7 @@ use domain::suspension::demand::COMMENT;
 use domain::suspension::plan::Plan;
 use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Counted;
-use domain::suspension::{
-    CHOICE_LABEL_MAX, FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, SuspensionChoice,
-};
+use domain::suspension::{CHOICE_LABEL_MAX, RequiredAssurance, ResponseType, SuspensionChoice};
 use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
 use store::host::task::spawn_named;
@@ -31,6 +29,7 @@ use store::link::LinkToken;
 use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreadable};
 
 use super::Pages;
+use super::ended::{ending, silence};
 use super::form::{Form, Sent, seen};
 use super::hands::hands;
 use super::reasons::{Reasons, comment};
@@ -38,8 +37,8 @@ use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
 use super::view::{
-    Answers, Asked, Choices, CountedShown, Ending, FieldProblem, FormError, Given, GroundsShown, Kept, OpenQuestion, Outcome,
-    Page, PasskeyNeeded, PlanRow, QuorumShown, Reading, Silence, Timeline, Trouble, UnknownLink,
+    Answers, Asked, Choices, CountedShown, FieldProblem, FormError, GroundsShown, Kept, OpenQuestion, Outcome, Page,
+    PasskeyNeeded, PlanRow, QuorumShown, Reading, Timeline, Trouble, UnknownLink,
 };
 use super::way::Way;
 use super::{drafting, drafts, proposing};
@@ -69,12 +68,14 @@ struct Shown<'a> {
     timeline: Option<Box<Timeline>>,
     /// The address of the person whose draft stands in the form.
     drafted: Option<String>,
+    /// Whether the form was sent, although nothing was remarked on it.
+    is_typed: bool,
 }
 
 impl<'a> Shown<'a> {
     /// The question with a form on which nothing was remarked.
     fn of(form: &'a Form) -> Self {
-        Self { form, reading: Reading::Begun, error: None, kept: None, timeline: None, drafted: None }
+        Self { form, reading: Reading::Begun, error: None, kept: None, timeline: None, drafted: None, is_typed: false }
     }
 }
 
@@ -103,7 +104,7 @@ pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pag
         return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, way, link, tried) }.render());
     }
     let reading = Reading::of_query(request.query_string());
-    let (form, kept, drafted) = way.typed_before(link, pages.typist(request), shared).await;
+    let (form, kept, drafted) = way.typed_before(link, (pages.typist(request), pages.language()), shared).await;
     let timeline = way.timeline(link, shared).await;
     open_page(request, shared, pages, way, link, Shown { reading, kept, timeline, drafted, ..Shown::of(&form) })
 }
@@ -236,7 +237,6 @@ pub(super) async fn sent_by(
     link: &LinkView,
     form: &Form,
 ) -> HttpResponse {
-    let Some(button) = &form.draft else { return answered(request, shared, pages, way, link, form).await };
     if let Err(refused) = pages.posts.check_key(&way.tries()) {
         let again = form.again(request, pages);
         return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, again);
@@ -244,6 +244,11 @@ pub(super) async fn sent_by(
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
+    let reading = Reading::of_query(request.query_string());
+    if reading != Reading::Begun {
+        return read_on(request, shared, pages, way, link, (form, reading));
+    }
+    let Some(button) = &form.draft else { return answered(request, shared, pages, way, link, form).await };
     if !link.is_open {
         return to_outcome(request);
     }
@@ -280,6 +285,25 @@ pub(super) async fn sent_by(
     }
 }
 
+/// Shows more of a long question, with what was typed beside the part that was shown. Nothing is decided, so the form needs no nonce: a page
+/// that leaves text out has none.
+fn read_on(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    way: &Way,
+    link: &LinkView,
+    (form, reading): (&Form, Reading),
+) -> HttpResponse {
+    if !link.is_open {
+        return to_outcome(request);
+    }
+    // The words of one person are not shown to another.
+    let nothing = Form::default();
+    let form = if way.is_anothers(form) { &nothing } else { form };
+    open_page(request, shared, pages, way, link, Shown { reading, is_typed: true, ..Shown::of(form) })
+}
+
 fn with(mut page: HttpResponse, status: StatusCode) -> HttpResponse {
     *page.status_mut() = status;
     if status == StatusCode::SERVICE_UNAVAILABLE {
@@ -297,13 +321,6 @@ async fn answered(
     link: &LinkView,
     form: &Form,
 ) -> HttpResponse {
-    if let Err(refused) = pages.posts.check_key(&way.tries()) {
-        let again = form.again(request, pages);
-        return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, again);
-    }
-    if !pages.is_from_our_page(request.headers()) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
-    }
     // Only a page that showed the whole question has a nonce. So if the nonce fits, the answers need not be locked again.
     let fits = way.fits(form, request, pages);
     let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
@@ -458,9 +475,10 @@ fn open_page(
     pages: &Pages,
     way: &Way,
     link: &LinkView,
-    Shown { form, reading, error, kept, timeline, drafted }: Shown<'_>,
+    Shown { form, reading, error, kept, timeline, drafted, is_typed }: Shown<'_>,
 ) -> HttpResponse {
-    let is_typed = error.is_some() || kept.is_some() || drafted.is_some() || form.hand.is_some();
+    let language = pages.language();
+    let is_typed = is_typed || error.is_some() || kept.is_some() || drafted.is_some() || form.hand.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let proposal = proposing::shown(link, form, is_typed, pages.language());
     let page = OpenQuestion {
@@ -474,10 +492,10 @@ fn open_page(
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
         beside: beside(link, pages.language()),
-        answers: answers(link, form, is_typed),
+        answers: answers(link, form, is_typed, language),
         now: link.now,
         expires_at: link.suspension.ends_at(),
-        silence: silence(link),
+        silence: silence(link, language),
         waiting: link.waiting,
         is_grouped: link.suspension.portfolio_deadline.is_some(),
         plan: plan(link, &shared.asking.channels, pages.language()),
@@ -599,31 +617,16 @@ pub(super) fn asked(link: &LinkView) -> Asked {
 }
 
 /// How the question is answered: with what was typed, or with the defaults if nothing was sent yet.
-fn answers(link: &LinkView, form: &Form, is_typed: bool) -> Answers {
+fn answers(link: &LinkView, form: &Form, is_typed: bool, language: Language) -> Answers {
     match link.suspension.response_type {
         ResponseType::Choice | ResponseType::Confirm => Answers::Choices(Choices::new(link.suspension.choices.clone())),
         ResponseType::Text => Answers::Text { typed: form.value.clone().unwrap_or_default() },
         ResponseType::Form => {
             let schema = link.suspension.schema.clone();
             let shape = schema.as_ref().filter(|_| !is_typed).and_then(|schema| schema.shape().ok());
-            let typed = shape.map_or_else(|| form.fields.clone(), |shape| shape.typed(None));
+            let typed = shape.map_or_else(|| form.fields.clone(), |shape| shape.typed(None, language));
             Answers::Form { schema, typed }
         }
-    }
-}
-
-fn given(link: &LinkView, value: Option<&Value>) -> Given {
-    let value = value.cloned().unwrap_or_default();
-    Given { label: link.suspension.choice(&value).map(|choice| choice.label.clone()), value }
-}
-
-pub(super) fn silence(link: &LinkView) -> Silence {
-    if !link.suspension.kind.stops_intent() {
-        Silence::Beside
-    } else if link.suspension.policy_in_silence() == FallbackPolicy::Fail {
-        Silence::Ends
-    } else {
-        Silence::Fallback(given(link, link.suspension.fallback_value.as_ref()))
     }
 }
 
@@ -643,52 +646,12 @@ fn outcome(pages: &Pages, way: &Way, link: &LinkView, tried: bool) -> Outcome {
             manner: pages.manner(),
         },
         asked: asked(link),
-        ending: ending(link),
+        ending: ending(link, pages.language()),
         approved: proposing::approved(link, pages.language()),
         times_path: TIMES.path(),
         tried,
         timeline: None,
         told: Vec::new(),
         now: link.now,
-    }
-}
-
-pub(super) fn ending(link: &LinkView) -> Ending {
-    let suspension = &link.suspension;
-    let Some(ended) = &suspension.ending else {
-        // The deadline has passed, and its timer is about to record that.
-        return Ending::Expired { at: suspension.ends_at().unwrap_or(link.now), silence: None };
-    };
-    let note = |name: &str| ended.metadata.as_ref().and_then(|metadata| metadata.get(name)?.as_str().map(str::to_owned));
-    match (ended.resolution, ended.reason) {
-        (Resolution::Responded, _) => {
-            let given = given(link, ended.response.as_ref());
-            let by = ended.by.clone().unwrap_or_default();
-            if by == link.recipient {
-                Ending::AnsweredByYou { given, at: ended.at, comment: note("comment"), received_at: None }
-            } else {
-                Ending::AnsweredByAnother { by, given, at: ended.at }
-            }
-        }
-        (Resolution::Expired, _) => {
-            let silence = ended.response.as_ref().map_or(Silence::Ends, |value| Silence::Fallback(given(link, Some(value))));
-            Ending::Expired { at: suspension.expires_at.unwrap_or(ended.at), silence: Some(silence) }
-        }
-        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => {
-            Ending::Superseded { at: ended.at, changed: None, newer_href: None }
-        }
-        (Resolution::Cancelled, Some(ResolutionReason::PortfolioDeadline)) => {
-            Ending::Expired { at: ended.portfolio_deadline().unwrap_or(ended.at), silence: Some(Silence::Ends) }
-        }
-        (Resolution::Cancelled, Some(ResolutionReason::QuorumUnmet)) => Ending::QuorumUnmet { at: ended.at },
-        (Resolution::Cancelled, Some(ResolutionReason::TimeLost)) => Ending::TimeLost { at: ended.at },
-        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
-            Ending::Undeliverable { at: ended.at, messages: link.messages }
-        }
-        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Ending::Withdrawn {
-            at: ended.at,
-            by: ended.by.clone().filter(|by| *by != suspension.asked_by.name),
-            reason: note("reason"),
-        },
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 use domain::base::text::{defanged, quoted, truncated, visible, visible_line};
 use domain::base::words::{Amount, Language};
+use domain::form::number::{self, Unread};
 use serde_json::{Map, Value, json};
 
 use super::choosable::{Choosable, Heading};
@@ -214,6 +215,8 @@ pub(super) struct Fields {
     pub by_agent: bool,
     /// The heading of all fields, if the agent gave them one.
     pub about: Option<Heading>,
+    /// The warning about fields that may be taken for each other.
+    pub warning: Option<String>,
 }
 
 /// One field of a form.
@@ -291,8 +294,6 @@ pub(super) struct FieldError {
 pub(super) enum FieldProblem {
     /// It needs an answer and has none.
     Empty,
-    /// It is not a number.
-    NotANumber,
     /// It is not a date.
     NotADate,
     /// It is none of the options.
@@ -308,7 +309,6 @@ impl FieldProblem {
     pub(super) fn sentence(&self, language: Language) -> &str {
         match self {
             Self::Empty => language.is_still_empty(),
-            Self::NotANumber => language.must_be_a_number(),
             Self::NotADate => language.must_be_a_date(),
             Self::NotAnOption => language.must_be_an_option(),
             Self::TooLong => language.must_be_shorter(),
@@ -321,7 +321,7 @@ impl Fields {
     /// Reads the agent's definition.
     pub(super) fn from_context(context: &Value, language: Language) -> Self {
         match context.get("fields").and_then(defined_fields) {
-            Some(fields) => Self { fields, by_agent: true, about: None },
+            Some(fields) => Self { fields, by_agent: true, about: None, warning: None },
             None => Self::one(language),
         }
     }
@@ -340,7 +340,7 @@ impl Fields {
             closes: false,
             warning: None,
         };
-        Self { fields: vec![field], by_agent: false, about: None }
+        Self { fields: vec![field], by_agent: false, about: None, warning: None }
     }
 
     /// The fields as they are shown.
@@ -364,12 +364,12 @@ impl Fields {
     }
 
     /// Converts the typed texts, by the names of the fields, into the answer's value, or tells which of them need a change.
-    pub(super) fn answer(&self, typed: &BTreeMap<String, String>) -> Result<Value, Vec<FieldError>> {
+    pub(super) fn answer(&self, typed: &BTreeMap<String, String>, language: Language) -> Result<Value, Vec<FieldError>> {
         let mut answer = Map::new();
         let mut errors = Vec::new();
         for field in &self.fields {
             let text = typed.get(&field.name).map_or("", String::as_str);
-            match field.read(text) {
+            match field.read(text, language) {
                 Ok(Some(value)) => {
                     answer.insert(field.name.clone(), value);
                 }
@@ -421,7 +421,7 @@ impl Field {
         format!("{FIELD_PREFIX}{}", self.name)
     }
 
-    fn read(&self, typed: &str) -> Result<Option<Value>, FieldProblem> {
+    fn read(&self, typed: &str, language: Language) -> Result<Option<Value>, FieldProblem> {
         if typed.len() > TYPED_BYTES_MAX {
             return Err(FieldProblem::TooLong);
         }
@@ -442,7 +442,11 @@ impl Field {
             | FieldKind::Many(_) => Ok(Some(json!(trimmed))),
             // A browser sends line breaks as CR LF; the agent gets the text that the person saw.
             FieldKind::Textarea => Ok(Some(json!(typed.replace("\r\n", "\n")))),
-            FieldKind::Number => number(trimmed).map(Some).ok_or(FieldProblem::NotANumber),
+            FieldKind::Number => match number::read(trimmed, language) {
+                Ok(number) => Ok(Some(number)),
+                Err(Unread::NoNumber) => Err(FieldProblem::Rule(language.must_be_a_number().to_owned())),
+                Err(unread) => Err(FieldProblem::Rule(unread.sentence(language))),
+            },
             FieldKind::Date => match NaiveDate::parse_from_str(trimmed, "%Y-%m-%d") {
                 Ok(date) => Ok(Some(json!(date.to_string()))),
                 Err(_) => Err(FieldProblem::NotADate),
@@ -452,12 +456,6 @@ impl Field {
             FieldKind::Options(_) => Err(FieldProblem::NotAnOption),
         }
     }
-}
-
-/// A number that the API would accept. The person is asked again about `1e999`, `NaN`, `1,5` and integers that JSON parsers
-/// would round; the page does not guess.
-fn number(text: &str) -> Option<Value> {
-    domain::base::json::parse(text.as_bytes()).ok().filter(Value::is_number)
 }
 
 fn defined_fields(definition: &Value) -> Option<Vec<Field>> {
@@ -631,36 +629,36 @@ mod tests {
 
     #[test]
     fn typed_values_become_typed_json() {
-        let answer = form().answer(&typed(&[
-            ("cap", " 250000 "),
-            ("law", "Norway"),
-            ("clause", "a\r\nb"),
-            ("sign", "2026-11-24"),
-            ("cc", "on"),
-            ("note", ""),
-            ("uninvited", "x"),
-        ]));
+        let answer = form().answer(
+            &typed(&[
+                ("cap", " 250000 "),
+                ("law", "Norway"),
+                ("clause", "a\r\nb"),
+                ("sign", "2026-11-24"),
+                ("cc", "on"),
+                ("note", ""),
+                ("uninvited", "x"),
+            ]),
+            Language::English,
+        );
         assert_eq!(answer, Ok(json!({"cap": 250_000, "law": "Norway", "clause": "a\nb", "sign": "2026-11-24", "cc": true})));
     }
 
     #[test]
     fn every_problem_is_named_at_once() {
         let errors = form()
-            .answer(&typed(&[("cap", "1,5"), ("law", "Atlantis"), ("clause", " "), ("sign", "24.11.2026")]))
+            .answer(&typed(&[("cap", "1,5"), ("law", "Atlantis"), ("clause", " "), ("sign", "24.11.2026")]), Language::English)
             .expect_err("nothing of it can be sent");
         let problems: Vec<_> = errors.iter().map(|error| (error.name.as_str(), error.problem.clone())).collect();
         assert_eq!(
             problems,
             [
-                ("cap", FieldProblem::NotANumber),
+                ("cap", FieldProblem::Rule(Unread::Written("1.5".to_owned()).sentence(Language::English))),
                 ("law", FieldProblem::NotAnOption),
                 ("clause", FieldProblem::Empty),
                 ("sign", FieldProblem::NotADate),
             ]
         );
-        for text in ["NaN", "1e999", "inf", "0x10", "--1"] {
-            assert!(number(text).is_none(), "{text}");
-        }
     }
 
     // A definition that breaks the convention is not guessed at, and the form has one large field. A guess could ask the person
@@ -682,7 +680,7 @@ mod tests {
         ] {
             let read = Fields::from_context(&json!({"fields": fields}), Language::English);
             assert!(!read.by_agent, "{fields}");
-            assert_eq!(read.answer(&typed(&[("answer", "fine")])), Ok(json!({"answer": "fine"})));
+            assert_eq!(read.answer(&typed(&[("answer", "fine")]), Language::English), Ok(json!({"answer": "fine"})));
         }
     }
 }

@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use domain::asking::drafting;
 use domain::base::text::visible_line;
+use domain::base::words::Language;
 use domain::form::{Shape, Typed};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -106,12 +107,12 @@ fn edited(shape: &Shape, typed: &Typed, draft: &Typed) -> Typed {
 }
 
 /// The form with the reader's own draft, and when that was saved.
-pub(super) fn own(link: &LinkView) -> Option<(Form, &Draft)> {
+pub(super) fn own(link: &LinkView, language: Language) -> Option<(Form, &Draft)> {
     let draft = link.drafts.iter().find(|draft| draft.by.eq_ignore_ascii_case(&link.recipient))?;
     let mut form = Form::default();
     if let Some(proposal) = &link.question.proposal {
         let current = proposal.current(&link.suspension.counted);
-        form.fields = proposal.typed(current);
+        form.fields = proposal.typed(current, language);
         form.proposed = ProposedFields::of(current, form.fields.clone());
     }
     Some((taking(&form, draft, link), draft))

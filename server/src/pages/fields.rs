@@ -3,7 +3,9 @@
 //! Everything here is text of the agent. It leaves this module as plain text with control and bidirectional characters made visible; the
 //! template escapes it.
 
-use domain::asking::choice::judge_options;
+use std::collections::BTreeSet;
+
+use domain::asking::choice::{Misleading, judge_fields, judge_options};
 use domain::base::text::{defanged, truncated, visible, visible_line};
 use domain::base::words::Language;
 use domain::form::{self, Bounds, Entry, Format, Group, Kind, Problem, Schema, Shape};
@@ -13,6 +15,8 @@ use super::context::{FIELD_PREFIX, Field, FieldError, FieldKind, FieldProblem, F
 
 /// The longest label inside one of our sentences, in characters.
 const PHRASE_CHARS_MAX: usize = 80;
+/// The names of the fields in a warning, in characters.
+const WARNED_CHARS_MAX: usize = 200;
 /// Fewer options than this stand on the page: one tap is less than two.
 const LISTED_MIN: usize = 5;
 
@@ -28,8 +32,20 @@ impl Fields {
             }
         }
         let about = Heading { label: defanged(&visible_line(&shape.title)), description: text(&shape.description) };
-        Self { fields, by_agent: true, about: Some(about).filter(|about| !about.is_empty()) }
+        let about = Some(about).filter(|about| !about.is_empty());
+        Self { fields, by_agent: true, about, warning: warning(&shape, language) }
     }
+}
+
+/// The warning about fields that may be taken for each other, which names them.
+fn warning(shape: &Shape, language: Language) -> Option<String> {
+    let mistaken = judge_fields(shape);
+    let reasons: BTreeSet<Misleading> = mistaken.iter().flat_map(|(_, reasons)| reasons).copied().collect();
+    let sentences = reasons.into_iter().map(|reason| reason.sentence(language));
+    let names = mistaken.iter().map(|(pointer, _)| visible_line(pointer.trim_start_matches('/')));
+    let names = format!("({})", truncated(&names.collect::<Vec<_>>().join(", "), WARNED_CHARS_MAX));
+    let all: Vec<&str> = sentences.chain([&*names]).collect();
+    (!mistaken.is_empty()).then(|| all.join(" "))
 }
 
 /// The errors of the page for the problems of an answer.

@@ -164,7 +164,7 @@ impl Form {
                     return schema.read(&self.fields, language).map_err(errors);
                 }
                 let fields = Fields::from_context(&Value::Object(link.question.context.clone()), language);
-                fields.answer(&self.fields).map_err(FormError::NeedsChange)
+                fields.answer(&self.fields, language).map_err(FormError::NeedsChange)
             }
         }
     }

@@ -1,11 +1,21 @@
 //! The part of a form about the proposed action.
 
-use domain::form::{Field, Shape, Typed};
+use domain::form::{Field, Kind, Shape, Typed};
 use domain::suspension::evidence::action_digest;
 use serde_json::{Map, Value};
 
 /// The prefix of the names of the inputs that hold the texts as the page showed them at first.
 pub(super) const BASE_PREFIX: &str = "base.";
+
+/// Why an edit in a form is refused before it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfounded {
+    /// The form does not have the text that stood in the field, or the digest of the action that the page showed.
+    NoBase,
+    /// The action has no field of this name that people may edit.
+    Elsewhere,
+}
+
 /// The part of a form about the proposed action.
 #[derive(Clone, Default)]
 pub(super) struct ProposedFields {
@@ -61,11 +71,26 @@ impl ProposedFields {
         digests.chain(self.base.iter().map(|(name, text)| (format!("{BASE_PREFIX}{name}"), text.clone()))).collect()
     }
 
+    /// The fields that were edited although the form does not tell on which action the edit is based, and the texts for which the action
+    /// has no field that people may edit. `current` has the texts of the action as it stands, on which the form is based if it tells one.
+    pub(super) fn unfounded(&self, shape: &Shape, typed: &Typed, current: &Typed) -> Vec<(String, Unfounded)> {
+        let elsewhere = typed.keys().filter(|name| !shape.fields().any(|field| field.owns(name)));
+        let mut unfounded: Vec<_> = elsewhere.map(|name| (name.clone(), Unfounded::Elsewhere)).collect();
+        let is_known = |field: &Field| !self.based_on.is_empty() && field.texts(&self.base) == field.texts(current);
+        // A browser sends every field but a box that is not ticked. A field that a program left out is no edit.
+        let is_box = |field: &Field| matches!(field.kind, Kind::Boolean | Kind::Many { .. });
+        let is_there = |field: &Field| typed.keys().chain(self.base.keys()).any(|name| field.owns(name));
+        let is_edited = |field: &Field| field.texts(typed) != field.texts(current) && (is_there(field) || is_box(field));
+        // A form without any of the fields edits nothing: a person can approve the action as it is.
+        if shape.fields().any(is_there) {
+            let edited = shape.fields().filter(|field| is_edited(field) && !is_known(field));
+            unfounded.extend(edited.map(|field| (field.pointer.clone(), Unfounded::NoBase)));
+        }
+        unfounded
+    }
+
     /// The texts in the fields: where the person changed nothing, those of the action as it stands now.
     pub(super) fn merged(&self, shape: &Shape, typed: &Typed, current: &Typed) -> Typed {
-        if self.based_on.is_empty() {
-            return current.clone();
-        }
         let is_left = |field: &Field| field.texts(&self.base) == field.texts(typed);
         let of = |field: &Field| {
             let texts = if is_left(field) { current } else { typed };

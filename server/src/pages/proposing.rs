@@ -4,10 +4,15 @@
 //! Guarantee: an answer approves the action whose changes the person was shown. Mechanism: the form carries the digest of the action that
 //! the page showed; if the typed texts make another one, the page is shown again with the changes. Failure: a browser whose script shows
 //! the changes as they are typed says so in the form, and is believed: the form is the person's own.
+//!
+//! Guarantee: no edit is left out in silence. Mechanism: the form has the digest of the action that the page showed, and the text that stood
+//! in each field; a field that differs from the action while one of these is missing or does not fit is an error at the field. Failure: a
+//! program that posts forms without them is refused, and can approve the action as it is.
 
 use actix_web::http::StatusCode;
 use domain::base::field::FieldError as Broken;
 use domain::base::sealed::Hash;
+use domain::base::text::{truncated, visible_line};
 use domain::base::words::Language;
 use domain::form::{Field, Kind, Problem, Typed};
 use domain::suspension::evidence::action_digest;
@@ -18,12 +23,14 @@ use store::LinkView;
 use super::context::FIELD_PREFIX;
 use super::fields;
 use super::form::Form;
-use super::proposed::BASE_PREFIX;
+use super::proposed::{BASE_PREFIX, Unfounded};
 use super::scripts::PROPOSAL as SCRIPT;
 use super::view::{ApprovedShown, ChangeRow, FieldError, FieldProblem, FormError, ProposalShown};
 
 /// The digest in a form whose script has shown the changes.
 const LIVE: &str = "live";
+/// The longest name of a field in an error, in characters.
+const LABEL_CHARS_MAX: usize = 80;
 
 /// The action about which the answer in a form decides.
 pub(super) fn named(form: &Form, link: &LinkView, language: Language) -> Result<Named, FormError> {
@@ -37,7 +44,12 @@ pub(super) fn named(form: &Form, link: &LinkView, language: Language) -> Result<
     if !form.proposed.based_on.is_empty() && Hash::parse(&form.proposed.based_on) != based_on {
         return Err(changed(proposal, link));
     }
-    let typed = form.proposed.merged(&proposal.shape(), &form.fields, &proposal.typed(current));
+    let (shape, texts) = (proposal.shape(), proposal.typed(current, language));
+    let unfounded = form.proposed.unfounded(&shape, &form.fields, &texts);
+    if !unfounded.is_empty() {
+        return Err(FormError::NeedsChange(refused(proposal, unfounded, language)));
+    }
+    let typed = form.proposed.merged(&shape, &form.fields, &texts);
     let needs_change = |problems| FormError::NeedsChange(broken_fields(proposal, problems, language));
     let edited = proposal.read(current, &typed, language).map_err(needs_change)?;
     proposal.check_edit(&edited).map_err(|errors| broken(proposal, errors, language))?;
@@ -67,6 +79,21 @@ pub(super) fn status(error: &FormError) -> StatusCode {
 
 fn digest(action: &Map<String, Value>) -> String {
     action_digest(action).map(|digest| digest.to_string()).unwrap_or_default()
+}
+
+/// The errors of the page for edits that are refused before they are read.
+fn refused(proposal: &Proposal, unfounded: Vec<(String, Unfounded)>, language: Language) -> Vec<FieldError> {
+    let shape = proposal.shape();
+    let error = |(name, why): (String, Unfounded)| {
+        let field = shape.fields().find(|field| field.pointer == name);
+        let label = field.map_or_else(|| visible_line(&name), |field| fields::named(field.title.as_deref(), &field.name));
+        let sentence = match why {
+            Unfounded::NoBase => language.edit_has_no_base(),
+            Unfounded::Elsewhere => language.may_not_be_edited(),
+        };
+        FieldError { label: truncated(&label, LABEL_CHARS_MAX), name, problem: FieldProblem::Rule(sentence.to_owned()) }
+    };
+    unfounded.into_iter().take(CHANGES_MAX).map(error).collect()
 }
 
 fn broken_fields(proposal: &Proposal, problems: Vec<Problem>, language: Language) -> Vec<FieldError> {
@@ -99,10 +126,10 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
     let proposal = link.question.proposal.as_ref()?;
     let counted = &link.suspension.counted;
     let current = proposal.current(counted);
-    let (shape, base) = (proposal.shape(), proposal.typed(current));
+    let (shape, base) = (proposal.shape(), proposal.typed(current, language));
     let typed = if is_typed { form.proposed.merged(&shape, &form.fields, &base) } else { base.clone() };
     let edited = proposal.read(current, &typed, language).ok();
-    let original = proposal.typed(&proposal.action);
+    let original = proposal.typed(&proposal.action, language);
     let rows = shape.fields().map(|field| row(field, &original, &typed, language)).collect();
     let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));
     Some(ProposalShown {
@@ -121,11 +148,15 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
 
 /// The action as it was approved, and what its approver changed.
 pub(super) fn approved(link: &LinkView, language: Language) -> Option<ApprovedShown> {
-    let (proposal, action) = (link.question.proposal.as_ref()?, link.approved.as_ref()?);
-    let (original, typed) = (proposal.typed(&proposal.action), proposal.typed(action));
+    Some(approved_as(link.question.proposal.as_ref()?, link.approved.as_ref()?, language))
+}
+
+/// A proposed action as it was approved, and what its approver changed.
+pub(super) fn approved_as(proposal: &Proposal, action: &Map<String, Value>, language: Language) -> ApprovedShown {
+    let (original, typed) = (proposal.typed(&proposal.action, language), proposal.typed(action, language));
     let mut changes: Vec<ChangeRow> = proposal.shape().fields().map(|field| row(field, &original, &typed, language)).collect();
     changes.retain(|row| row.is_changed);
-    Some(ApprovedShown { action: Value::Object(action.clone()), changes })
+    ApprovedShown { action: Value::Object(action.clone()), changes }
 }
 
 /// The text of a field before and after the edit.

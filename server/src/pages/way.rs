@@ -7,6 +7,7 @@
 
 use actix_web::HttpRequest;
 use domain::base::ids::SuspensionId;
+use domain::base::words::Language;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::RequiredAssurance;
 use sha2::{Digest, Sha256};
@@ -199,10 +200,10 @@ impl Way {
     pub(super) async fn typed_before(
         &self,
         link: &LinkView,
-        browser: Typist,
+        (browser, language): (Typist, Language),
         shared: &Shared,
     ) -> (Form, Option<Kept>, Option<String>) {
-        let (kept, own) = (self.kept(link, browser, shared).await, drafting::own(link));
+        let (kept, own) = (self.kept(link, browser, shared).await, drafting::own(link, language));
         match (kept, own) {
             (Some((_, kept)), Some((form, draft))) if draft.at > kept.at => (form, None, Some(draft.by.clone())),
             (Some((form, kept)), _) => (form, Some(kept), None),

@@ -102,7 +102,7 @@ on_each_store! {
         let twins = json!([{"value": "a", "label": "Keep"}, {"value": "b", "label": "Keep"}]);
         let honest = json!([{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]);
         let questions: Vec<Value> = [("pay", pay), ("twins", twins), ("honest", honest)]
-            .map(|(name, choices)| json!({"name": name, "question": "Pay?", "choices": choices}))
+            .map(|(name, choices)| json!({"name": name, "question": format!("Pay {name}?"), "choices": choices}))
             .into();
         let intent = agent.active_intent().await;
         let asked = agent.suspend(intent, json!({"question": "Which?", "choices": [], "questions": questions})).await.ok();
@@ -113,6 +113,24 @@ on_each_store! {
         app.settle().await;
         let page = app.person().open(&app.next_link().await).await;
         assert_eq!(page.html.matches("The words of these answers may mislead").count(), 2, "{}", page.html);
+    }
+
+    /// The names and titles of several questions are judged like the labels of choices: a person who takes one question for another answers
+    /// another one.
+    async fn questions_that_look_alike_are_warned_of(app: &mut TestApp) {
+        let agent = app.agent();
+        let ask = |name: &str, question: &str| json!({"name": name, "question": question, "response_type": "confirm"});
+        let intent = agent.active_intent().await;
+        let questions = json!([ask("keep", "Keep the backups?"), ask("drop", "Keep the backups"), ask("ship", "Ship it?")]);
+        let asked = agent.suspend(intent, json!({"question": "Three things", "choices": [], "questions": questions})).await.ok();
+        let warnings: Vec<&str> = asked["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        for named in ["schema/keep: Two fields of this form look alike.", "schema/drop: Two fields of this form look alike."] {
+            assert!(warnings.iter().any(|warning| warning.starts_with(named)), "{warnings:?}");
+        }
+        assert!(!warnings.iter().any(|warning| warning.contains("ship")), "{warnings:?}");
+        app.settle().await;
+        let page = app.person().open(&app.next_link().await).await;
+        assert!(page.html.contains("The fields of this form may be mistaken") && page.html.contains("(keep, drop)"), "{}", page.html);
     }
 
     /// Questions that cannot be one form are refused when they are asked.

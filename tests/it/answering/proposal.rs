@@ -37,7 +37,7 @@ pub(crate) fn paying(amount: u32) -> Value {
     payment
 }
 
-fn digest(action: &Value) -> String {
+pub(crate) fn digest(action: &Value) -> String {
     action_digest(action.as_object().unwrap()).unwrap().to_string()
 }
 

@@ -143,6 +143,10 @@ on_each_store! {
             assert_eq!(own.respond(intent, "susp-1", "approve").await.problem().0, 403);
         }
         assert_eq!(operator.post(&format!("api/v1/intents/{intent}/suspend/respond"), json!({"suspension_id": "", "value": 1})).await.status, 422);
+        // There is no action yet that could be edited, and an edit is never left out in silence.
+        let edited = json!({"suspension_id": "susp-1", "value": "approve", "proposal": {"amount": 1}});
+        let refused = operator.post(&format!("api/v1/intents/{intent}/suspend/respond"), edited).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "proposal", "unsupported"));
         let value = json!({"decision": "approve"});
         let replied = operator.respond(intent, "susp-1", value.clone()).await.ok();
         assert_eq!((&replied["resolution"], &replied["value"], &replied["responded_by"]), (&json!("responded"), &value, &json!("test-operator")));

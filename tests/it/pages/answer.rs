@@ -379,6 +379,16 @@ on_each_store! {
         }
         assert_untouched(app, &asked).await;
         let everything = format!("{}?show=everything", asked.link);
+        // The comment that was typed beside the folded text stays, with scripts and without.
+        for query in ["?show=everything", "?show=everything&end=reached"] {
+            let shown = person.post(&format!("{}{query}", asked.link), &[("comment", "typed <b>")]).await;
+            assert_eq!(shown.status, 200);
+            assert!(shown.html.contains("typed &#60;b&#62;</textarea>") && shown.html.contains("name=\"nonce\""), "{}", shown.html);
+            let foreign = person.bare_form(&format!("{}{query}", asked.link), &[("comment", "typed")]).header("origin", "https://evil.example");
+            let foreign = person.send(foreign).await;
+            assert_eq!(foreign.status, 403);
+        }
+        assert_untouched(app, &asked).await;
         assert!(person.open(&everything).await.html.contains(" disabled>"));
         let end = person.open(&format!("{everything}&end=reached")).await;
         assert!(!end.html.contains(" disabled>"));
@@ -405,12 +415,14 @@ on_each_store! {
             let everything = format!("{}?show=everything", asked.link);
             let html = person.open(&everything).await.html;
             let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} is missing in {html}"));
-            let (mark, link) = (place("id=\"end-of-answers\""), place("href=\"?show=everything&amp;end=reached#d\""));
+            let (mark, link) = (place("id=\"end-of-answers\""), place("formaction=\"?show=everything&amp;end=reached#d\""));
             assert!(place(text) < mark && mark < link && link < html.rfind(behind).unwrap(), "the end is elsewhere: {html}");
             assert_eq!((html.matches("end=reached").count(), html.matches("mark\" id=\"end").count()), (1, marks), "{html}");
             let buttons = |html: &str| {
                 // The first button of the form is never pressed: it keeps Enter from answering.
-                let html = html.replace("<button disabled hidden>", "");
+                let html = html.replace("<button disabled hidden>", "").replace("<button form=\"answer-form\" disabled hidden>", "");
+                // This one leads to the end of the text, and answers nothing.
+                let html = html.replace("<button class=\"lock link\"", "");
                 (html.matches("<button").count(), html.matches(" disabled>").count())
             };
             assert!(buttons(&html).0 == buttons(&html).1 && html.contains("class=\"wrap slim\""), "{html}");

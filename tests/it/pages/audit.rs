@@ -14,6 +14,7 @@ use store::Named;
 use store::audit::{FOUND_MAX, LOOKED_AT_MAX, LOOKED_AT_WITH_WORDS_MAX};
 use store::host::account;
 
+use crate::answering::proposal::{paying, payment, proposing};
 use crate::log::export::{Begun, much_traffic};
 use crate::pages::looks::{fits, looks};
 use crate::people::logins::{ADA, list, log_in};
@@ -157,6 +158,23 @@ on_each_store! {
         for unknown in ["019ab0f2-0000-7000-8000-000000000000", "7"] {
             let page = open(app, &mut ada, &format!("/{unknown}")).await;
             assert!(page.status == 404 && page.html.contains("There is no such intent"), "{}", page.html);
+        }
+    }
+
+    /// An action that a person edited before approving it is shown as it was proposed, with what was changed; one that was left as it was,
+    /// without changes.
+    async fn an_edited_action_is_shown_with_its_changes(app: &mut TestApp) {
+        let mut ada = auditor(app).await;
+        for (edit, is_changed) in [(paying(2400), true), (payment(), false)] {
+            let (intent, id) = app.ask(proposing()).await;
+            let answer = json!({"suspension_id": id, "value": "approve", "proposal": edit});
+            app.operator().post(&format!("api/v1/intents/{intent}/suspend/respond"), answer).await.ok();
+            let page = open(app, &mut ada, &format!("/{intent}")).await;
+            for part in ["The proposed action", "DE02 1203 0000"] {
+                assert!(page.html.contains(part), "{part} is missing in {}", page.html);
+            }
+            assert_eq!(page.html.contains("2500</del>") && page.html.contains("2400</ins>"), is_changed, "{}", page.html);
+            assert_eq!(page.html.contains("What is changed"), is_changed, "{}", page.html);
         }
     }
 

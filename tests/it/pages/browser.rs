@@ -414,7 +414,7 @@ on_one_store! {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript }).await;
             browser.open(&link).await;
             assert_eq!(browser.evaluate(live).await, 0);
-            browser.press("a[href^='?show=everything#']").await;
+            browser.press("button[formaction^='?show=everything#']").await;
             let hidden = browser.evaluate("document.getElementById('r1').getBoundingClientRect().top").await;
             assert!((-1.0..400.0).contains(&hidden.as_f64().unwrap()), "it leads to what was hidden, not to {hidden}");
             assert_eq!(browser.evaluate(live).await, 0, "its end is out of sight");
@@ -430,7 +430,7 @@ on_one_store! {
                 assert!(!browser.text().await.contains("ocked"), "nothing is said to be locked any more");
             } else {
                 browser.evaluate("document.getElementById('end').scrollIntoView({ block: 'center' })").await;
-                browser.press("#end a").await;
+                browser.press("#end button").await;
                 let below = "document.querySelector('.choice').getBoundingClientRect().top > document.querySelector('.kv').getBoundingClientRect().bottom";
                 assert_eq!(browser.evaluate(below).await, true, "the answers are below the end");
             }
@@ -456,7 +456,7 @@ on_one_store! {
             let link = link(app, question.clone()).await;
             let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript: true }).await;
             browser.open(&link).await;
-            browser.press("a[href^='?show=everything#']").await;
+            browser.press("button[formaction^='?show=everything#']").await;
             // A browser calls observers in the order in which they were made. When this observer is called, the one of the page's
             // script has been called before.
             let looked =

@@ -2,7 +2,9 @@
 
 use harness::app::TestApp;
 use harness::browser::{Browser, BrowserOptions};
+use harness::person::{Page, Person};
 use harness::{on_each_store, on_one_store};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::answering::forms::{contract, form};
@@ -44,7 +46,48 @@ fn everything() -> Value {
     })
 }
 
+/// The form in which a price is typed, posted by a browser that asks for this language.
+async fn typing(person: &mut Person, link: &str, (language, price): (&str, &str)) -> Page {
+    let shown = person.send(person.request(Method::GET, link).header("accept-language", language)).await;
+    let nonce = shown.nonce();
+    let typed = [("nonce", &*nonce), ("field./price", price), ("field./law", "de")];
+    person.send(person.form(link, &typed).header("accept-language", language)).await
+}
+
 on_each_store! {
+    /// A comma is the decimal mark on a German page alone, and no text is read as another number than the reader meant. The pages that tell
+    /// of the answer have the words of the form.
+    async fn a_number_is_typed_in_the_language_of_the_page(app: &mut TestApp) {
+        let schema = json!({"type": "object", "required": ["price", "law"], "x-order": ["price", "law"], "properties": {
+            "price": {"type": "number", "title": "Price", "maximum": 2500.5},
+            "law": {"type": "string", "title": "Governing law", "oneOf": [{"const": "de", "title": "Germany"}, {"const": "no", "title": "Norway"}]},
+        }});
+        let question = json!({"question": "Which terms?", "response_type": "form", "choices": [], "schema": schema});
+        let (id, link) = asked(app, question.clone()).await;
+        let mut person = app.person();
+        for (typed, said) in [
+            (("en", "41,50"), "must be written as 41.50, with a point for decimals and without commas"),
+            (("en", "1,000"), "can be read as two numbers: write 1000 or 1.000"),
+            (("de", "1.000"), "lässt sich als zwei Zahlen lesen: Schreiben Sie 1000 oder 1,000"),
+            (("de", "41,5,0"), "muss eine Zahl sein, mit Komma vor den Nachkommastellen"),
+            (("de", "2.500,75"), "darf höchstens 2500,5 sein"),
+        ] {
+            let refused = typing(&mut person, &link, typed).await;
+            assert_eq!(refused.status, 422, "{typed:?}");
+            assert!(refused.html.contains(said) && refused.html.contains(&format!("value=\"{}\"", typed.1)), "{typed:?}: {}", refused.html);
+        }
+        assert_eq!(typing(&mut person, &link, ("de", "41,50")).await.status, 303);
+        assert_eq!(app.agent().suspension(&id).await["response"], json!({"price": 41.5, "law": "de"}));
+        let german = person.send(person.request(Method::GET, &link).header("accept-language", "de")).await;
+        for part in ["Price", "41,5<", "Governing law", "Germany<"] {
+            assert!(german.html.contains(part), "{part} is missing in {}", german.html);
+        }
+        assert!(!german.html.contains(">Law<") && !german.html.contains(">de<"), "{}", german.html);
+        let (id, link) = asked(app, question).await;
+        assert_eq!(typing(&mut person, &link, ("en", "41.50")).await.status, 303);
+        assert_eq!(app.agent().suspension(&id).await["response"]["price"], json!(41.5));
+    }
+
     /// A person who made one mistake in a form must find it at its field, and must type nothing again.
     async fn a_problem_stands_at_its_field_and_what_was_typed_stays(app: &mut TestApp) {
         let (id, link) = asked(app, form(&contract())).await;

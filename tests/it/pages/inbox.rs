@@ -156,6 +156,7 @@ on_each_store! {
             assert!(listed(app, person, "mine").await.is_empty() && listed(app, person, "everything").await.is_empty());
             let done = open(app, person, "?list=done").await;
             assert!(shown(&done) == [id.clone()] && done.html.contains("<b>answered</b> by"), "{}", done.html);
+            assert!(done.html.contains("Answer: <b><bdi>Approve refund</bdi></b>"), "{}", done.html);
         }
         assert_eq!(rows::number(app, "SELECT count(*) AS number FROM inbox").await, 0);
     }

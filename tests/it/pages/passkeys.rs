@@ -15,6 +15,7 @@ use store::host::account;
 
 use super::browser::shots;
 use super::looks::{fits, looks, picture};
+use crate::answering::proposal::{digest, paying, payment, proposing};
 use crate::people::logins::{ADA, list};
 use crate::people::passkeys::{ask, ask_for, at_home, recorded};
 
@@ -70,8 +71,8 @@ async fn count(browser: &Browser) -> Value {
 fn is_signed(payload: &Value, known: &[KnownPasskey]) -> bool {
     let assertion: Assertion = serde_json::from_value(payload["assertion"].clone()).unwrap();
     let hash = |name: &str| Hash::parse(payload[name].as_str().unwrap()).unwrap();
-    let evidence =
-        Evidence { action_digest: hash("action_digest"), proposed_digest: None, presented_hash: hash("presented_hash") };
+    let proposed_digest = payload["proposed_digest"].as_str().map(|text| Hash::parse(text).unwrap());
+    let evidence = Evidence { action_digest: hash("action_digest"), proposed_digest, presented_hash: hash("presented_hash") };
     let suspension = payload["suspension_id"].as_str().and_then(domain::base::ids::SuspensionId::parse).unwrap();
     let challenge = evidence.challenge(suspension, &payload["value"]).unwrap();
     verify_known(&assertion, &challenge, ADA, known) == Ok(true)
@@ -144,20 +145,32 @@ on_each_store! {
         let (browser, _) = with_passkey(app).await;
         let known = app.store().known_passkeys(account::principal()).await.unwrap();
         let fields = json!([{"name": "cap", "type": "number"}, {"name": "cc", "type": "boolean"}]);
+        let mut with_proposal = proposing();
+        (with_proposal["response_type"], with_proposal["choices"]) = (json!("confirm"), json!([]));
         for (question, typed, press, value) in [
             (json!({"question": "Pay?", "response_type": "confirm"}), None, "button[value=no]", json!("no")),
             (json!({"question": "Why?", "response_type": "text"}), Some(("#answer", "Höchstens 50 €, „bar“.")), ".send button", json!("Höchstens 50 €, „bar“.")),
             (json!({"question": "How?", "response_type": "form", "context": {"fields": fields}}), Some(("#f0", "2500.5")), ".send button", json!({"cap": 2500.5, "cc": false})),
+            (with_proposal, Some(("#f0", "2400")), "button[value=yes]", json!("yes")),
         ] {
             let (intent, _, link) = ask_for(app, ADA, question).await;
             browser.open(&link).await;
             if let Some((css, text)) = typed {
+                browser.evaluate(&format!("document.querySelector('{css}').value = ''")).await;
                 browser.type_into(css, text).await;
             }
             browser.press(press).await;
             let payload = recorded(app, &intent).await;
             assert_eq!(payload["value"], value);
             assert!(is_signed(&payload, &known), "{payload}");
+            if payload["proposal"].is_object() {
+                // The passkey signs after the edit: the digest of the final action, and not of the one that was proposed.
+                assert_eq!((&payload["proposal"], &payload["proposed_digest"]), (&paying(2400), &json!(digest(&payment()))));
+                assert_eq!(payload["action_digest"], json!(digest(&paying(2400))));
+                let mut original = payload.clone();
+                original["action_digest"] = payload["proposed_digest"].clone();
+                assert!(!is_signed(&original, &known), "{original}");
+            }
         }
         app.checkpoints().turn().await.unwrap();
         let export = app.api(Role::Auditor).get("api/v1/export").await;

@@ -72,6 +72,40 @@ on_each_store! {
         assert_eq!((&record["proposal"], &record["original_proposal"]), (&paying(2400), &payment()));
     }
 
+    /// An edit counts only with the text from which it began. A form that lacks that is refused at the field, and nothing is left out in
+    /// silence; a form without any of the fields approves the action as it is.
+    async fn an_edit_that_does_not_say_from_which_text_it_began_is_refused(app: &mut TestApp) {
+        let (id, link) = asked(app, proposing()).await;
+        let mut person = app.person();
+        let page = person.open(&link).await;
+        let (nonce, based_on) = (page.nonce(), hidden(&page.html, "based_on"));
+        let sent = |more: &[(&'static str, &'static str)], has_digest: bool| {
+            let mut form = vec![("nonce", nonce.clone()), ("value", "approve".to_owned()), ("shown", "live".to_owned())];
+            form.extend(has_digest.then(|| ("based_on", based_on.clone())));
+            form.extend(more.iter().map(|(name, text)| (*name, (*text).to_owned())));
+            form
+        };
+        let edit = ("field./amount", "2400");
+        for (form, label) in [
+            (sent(&[edit], false), "“<bdi>Amount</bdi>” was edited"),
+            (sent(&[edit, ("base./amount", "2500")], false), "“<bdi>Amount</bdi>” was edited"),
+            (sent(&[edit], true), "“<bdi>Amount</bdi>” was edited"),
+            (sent(&[edit, ("base./amount", "2400")], true), "“<bdi>Amount</bdi>” was edited"),
+            (sent(&[("field./to/iban", "DE99")], true), "“<bdi>/to/iban</bdi>” may not be edited"),
+        ] {
+            let form: Vec<(&str, &str)> = form.iter().map(|(name, text)| (*name, &**text)).collect();
+            let refused = person.post(&link, &form).await;
+            assert_eq!(refused.status, 422, "{form:?}");
+            assert!(refused.html.contains(label), "{form:?}: {}", refused.html);
+            let is_left = !form.contains(&edit) || form.contains(&("base./amount", "2400"));
+            assert!(is_left || refused.html.contains("value=\"2400\""), "what was typed stays: {}", refused.html);
+        }
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
+        let approved = person.post(&link, &[("nonce", &nonce), ("value", "approve")]).await;
+        assert_eq!(approved.status, 303, "{}", approved.html);
+        assert_eq!(app.agent().suspension(&id).await["proposal"], payment());
+    }
+
     /// A form that was left as it was approves the action as it is; a no drops what was typed.
     async fn what_was_left_as_it_was_is_approved_as_it_is(app: &mut TestApp) {
         for (value, more) in [("approve", vec![]), ("deny", vec![("field./amount", "1")])] {

@@ -10,8 +10,10 @@ use harness::on_each_store;
 use serde_json::{Value, json};
 
 use super::assignees::{ADA, BOB, EVE, directory, key_of, mails, set};
+use super::floors::verified;
 use super::passkeys;
 use super::quorums::keys;
+use crate::answering::proposal::{digest, editable, paying, payment};
 use crate::containers::plans::{PLANS, at_a_checkpoint, checkpoint, create, plan, question, task, update};
 
 /// Approves or rejects at the checkpoint of a plan.
@@ -63,6 +65,52 @@ on_each_store! {
         let agreed = payload(app, intent, "intent.resumed").await["agreed"].clone();
         assert_eq!(agreed.as_array().unwrap().iter().map(|agreed| &agreed["person"]).collect::<Vec<_>>(), [ADA, BOB]);
         assert_eq!(plan(&app.agent(), &id).await["checkpoints"][0]["approved_by"], json!(BOB));
+    }
+
+    /// The agent writes into the plan what it will do, why, and what people may change of it. Two people approve an edited action at the
+    /// checkpoint, and an approval of what was edited since is refused.
+    async fn an_edited_action_is_approved_at_a_checkpoint(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, bob, _] = keys(app).await;
+        let mut more = two_of_three();
+        let explanation = json!({"what_happens": "The bank pays today."});
+        for (name, value) in [("proposal", payment()), ("editable", editable()), ("explanation", explanation.clone()), ("reversibility", json!("irreversible")), ("confidence", json!(0.625))] {
+            more[name] = value;
+        }
+        let (intent, id, _) = at_a_checkpoint(&app.agent(), more).await;
+        let shown = plan(&app.agent(), &id).await["checkpoints"][0].clone();
+        assert_eq!((&shown["proposal"], &shown["explanation"], &shown["confidence"]), (&payment(), &explanation, &json!(0.625)));
+        let page = app.person().open(&mails(app).await[0].1).await;
+        for part in ["The bank pays today.", "DE02 1203 0000", "name=\"field./amount\"", "0.625"] {
+            assert!(page.html.contains(part), "{part} is missing in {}", page.html);
+        }
+        let at = |api: &Api, more: Value| {
+            let mut body = json!({"plan_id": id});
+            for (name, value) in more.as_object().unwrap() {
+                body[name] = value.clone();
+            }
+            api.request("POST", "api/v1/checkpoints/pay/approve").json(&body)
+        };
+        let refused = ada.send(at(&ada, json!({"proposal": paying(6000)}))).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "proposal/amount", "maximum"));
+        ada.send(at(&ada, json!({"proposal": paying(2400)}))).await.ok();
+        assert_eq!(bob.send(at(&bob, json!({}))).await.problem(), (412, "proposal_changed"));
+        bob.send(at(&bob, json!({"based_on": digest(&paying(2400))}))).await.ok();
+        assert_eq!(stands(app, &id).await, is("active", "approved"));
+        let resumed = payload(app, intent, "intent.resumed").await;
+        assert_eq!((&resumed["proposal"], &resumed["action_digest"]), (&paying(2400), &json!(digest(&paying(2400)))));
+        assert_eq!((&resumed["proposed_digest"], resumed["agreed"].as_array().unwrap().len()), (&json!(digest(&payment())), 2));
+        let asked = payload(app, intent, "intent.suspended").await;
+        assert_eq!((&asked["proposal"], &asked["explanation"], &asked["reversibility"]), (&payment(), &explanation, &json!("irreversible")));
+        app.settle().await;
+        let report = verified(app).await;
+        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        // Without a decision there is nothing to edit and nothing to explain.
+        let done = task(&app.agent(), intent, json!({})).await;
+        let mut idle = checkpoint(&done);
+        (idle["requires_approval"], idle["explanation"]) = (json!(false), explanation);
+        let refused = create(&app.agent(), intent, json!({"tasks": [done], "checkpoints": [idle]})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "checkpoints[0].requires_approval", "value"));
     }
 
     /// One refusal stops the plan, and a person who is not among the assignees does neither.

@@ -77,7 +77,7 @@ async fn is_open(app: &TestApp, question: &str) -> bool {
 }
 
 /// The report of the verifier on an export.
-async fn verified(app: &TestApp) -> Report {
+pub(crate) async fn verified(app: &TestApp) -> Report {
     app.checkpoints().turn().await.unwrap();
     let key = app.checkpoints().key().unwrap().verifying().clone();
     let export = app.api(Role::Auditor).get("api/v1/export").await.text;

@@ -3,6 +3,7 @@
 mod absences;
 mod access;
 mod alerts;
+mod approvals;
 pub(crate) mod assignees;
 mod assignments;
 mod authority;

@@ -9,9 +9,12 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use placet::{
     Approval, CallError, Client, CompletionMode, GovernancePolicy, Intent, LeaseStatus, PartialRetryPolicy, RequestInputError,
-    Source, Status, TimeoutReason, WriteScope,
+    Reversibility, Risk, Source, Status, TimeoutReason, WriteScope,
 };
 use serde_json::json;
+
+use crate::answering::proposal::{editable, paying, payment};
+use crate::people::assignees::{ADA, BOB, directory, key_of as key_of_person};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -147,6 +150,28 @@ on_each_store! {
         assert_eq!(refused(intent.set_status(Status::Completed, None).await), code("governance_violation"));
         intent.set_status(Status::Completed, Some("paid")).await.unwrap();
         app.settle().await;
+    }
+
+    /// Two people approve a proposed action, which one of them edited: the program gets the final action, and no other.
+    async fn an_approval_has_the_members_of_a_question(app: &mut TestApp) {
+        directory(app).await;
+        let intent = begun(app).await;
+        let approval = Approval::of("pay").proposal(payment()).editable(editable()).risk(Risk::High).confidence(0.5);
+        let approval = approval.assign_to_group("finance").require_approvals(2).require_from_group("finance", 1);
+        let mut asked = intent.ask_approval(approval.clone().reversibility(Reversibility::Irreversible)).await.unwrap();
+        let record = asked.record().clone();
+        assert_eq!((record.risk, record.confidence_at_suspension), (Some(Risk::High), Some(0.5)));
+        let edited = paying(2400).as_object().cloned();
+        for address in [ADA, BOB] {
+            let key = key_of_person(app, address, address).await;
+            let person = Client::new(app.base.clone(), key.key().to_owned()).unwrap();
+            let seen = person.suspension(record.id).await.unwrap();
+            person.respond_with(&seen, json!("approve"), edited.clone(), None).await.unwrap();
+        }
+        let answer = asked.answer().await.unwrap();
+        assert!(answer.value && answer.proposal == edited, "{answer:?}");
+        let listed = intent.request_approval(approval.proposal(json!([]))).await.unwrap_err();
+        assert!(matches!(&listed, RequestInputError::Refused(problem) if problem.errors[0].field == "proposal"), "{listed:?}");
     }
 
     /// If no person decides about an approval, the program gets an error, and the intent stays as it is.

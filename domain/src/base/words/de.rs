@@ -450,7 +450,7 @@ pub(super) fn as_an_escalation(people: &str) -> String {
 pub(super) const IS_STILL_EMPTY: &str = "ist noch leer";
 
 /// Follows a field's label.
-pub(super) const MUST_BE_A_NUMBER: &str = "muss eine Zahl sein, mit Punkt statt Komma, zum Beispiel 250000 oder 0.5";
+pub(super) const MUST_BE_A_NUMBER: &str = "muss eine Zahl sein, zum Beispiel 250000 oder 0,5";
 
 /// Follows a field's label.
 pub(super) const MUST_BE_A_DATE: &str = "muss ein Datum sein, zum Beispiel 2026-11-24";

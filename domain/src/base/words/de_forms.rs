@@ -19,6 +19,16 @@ pub(super) const LOOK_AT_THE_CHANGES: &str = "Sehen Sie Ihre Änderungen an und 
 /// The proposed action was edited by another person while the page was open.
 pub(super) const PROPOSAL_HAS_CHANGED: &str = "Die vorgeschlagene Aktion wurde geändert, während diese Seite offen war";
 
+/// Heads a form with fields that may be taken for each other.
+pub(super) const FIELDS_MAY_BE_MISTAKEN: &str = "Die Felder dieses Formulars sind leicht zu verwechseln";
+/// The names or titles of two fields cannot be told apart.
+pub(super) const TWO_FIELDS_LOOK_ALIKE: &str = "Zwei Felder dieses Formulars sehen gleich aus.";
+
+/// An edit in a form that does not tell on which action it is based.
+pub(super) const EDIT_HAS_NO_BASE: &str = "wurde geändert, und das Formular sagt nicht, von welchem Text aus: „based_on“ oder „base.“ fehlt oder passt nicht. Vergleichen Sie den Text und antworten Sie noch einmal";
+/// An edit of a part of the action that people may not edit.
+pub(super) const MAY_NOT_BE_EDITED: &str = "darf nicht geändert werden";
+
 /// Heads an open question whose reader's draft could not be saved.
 pub(super) const DRAFT_IS_NOT_SAVED: &str = "Ihr Entwurf ist nicht gespeichert";
 
@@ -32,7 +42,17 @@ pub(super) const IS_MISSING: &str = "ist noch leer";
 pub(super) const IS_NOT_ACCEPTED: &str = "wird so nicht angenommen";
 
 /// Text where a number is needed.
-pub(super) const NUMBER_NEEDED: &str = "muss eine Zahl sein, mit Punkt statt Komma";
+pub(super) const NUMBER_NEEDED: &str = "muss eine Zahl sein, mit Komma vor den Nachkommastellen";
+
+/// A number that is written in another way than numbers are here.
+pub(super) fn number_is_written(number: &str) -> String {
+    format!("muss als {number} geschrieben werden, ohne Punkte")
+}
+
+/// A text that can be one of two numbers.
+pub(super) fn number_is_ambiguous(large: &str, small: &str) -> String {
+    format!("lässt sich als zwei Zahlen lesen: Schreiben Sie {large} oder {small}")
+}
 
 /// Text or a fraction where a whole number is needed.
 pub(super) const WHOLE_NUMBER_NEEDED: &str = "muss eine ganze Zahl sein";

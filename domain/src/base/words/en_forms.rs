@@ -18,6 +18,16 @@ pub const LOOK_AT_THE_CHANGES: &str = "Look at your changes, then answer";
 /// The proposed action was edited by another person while the page was open.
 pub const PROPOSAL_HAS_CHANGED: &str = "The proposed action was edited while this page was open";
 
+/// Heads a form with fields that may be taken for each other.
+pub const FIELDS_MAY_BE_MISTAKEN: &str = "The fields of this form may be mistaken";
+/// The names or titles of two fields cannot be told apart.
+pub const TWO_FIELDS_LOOK_ALIKE: &str = "Two fields of this form look alike.";
+
+/// An edit in a form that does not tell on which action it is based.
+pub const EDIT_HAS_NO_BASE: &str = "was edited, and the form does not say from which text: “based_on” or “base.” is missing or does not fit. Compare the text and answer again";
+/// An edit of a part of the action that people may not edit.
+pub const MAY_NOT_BE_EDITED: &str = "may not be edited";
+
 /// Heads an open question whose reader's draft could not be saved.
 pub const DRAFT_IS_NOT_SAVED: &str = "Your draft is not saved";
 
@@ -32,6 +42,16 @@ pub const IS_NOT_ACCEPTED: &str = "is not accepted";
 
 /// Text where a number is needed.
 pub const NUMBER_NEEDED: &str = "must be a number, with a point for decimals";
+
+/// A number that is written in another way than numbers are here.
+pub fn number_is_written(number: &str) -> String {
+    format!("must be written as {number}, with a point for decimals and without commas")
+}
+
+/// A text that can be one of two numbers.
+pub fn number_is_ambiguous(large: &str, small: &str) -> String {
+    format!("can be read as two numbers: write {large} or {small}")
+}
 
 /// Text or a fraction where a whole number is needed.
 pub const WHOLE_NUMBER_NEEDED: &str = "must be a whole number";

@@ -75,6 +75,10 @@ words! {
     constants {
         language: LANGUAGE,
         words_may_mislead: WORDS_MAY_MISLEAD,
+        edit_has_no_base: EDIT_HAS_NO_BASE,
+        fields_may_be_mistaken: FIELDS_MAY_BE_MISTAKEN,
+        two_fields_look_alike: TWO_FIELDS_LOOK_ALIKE,
+        may_not_be_edited: MAY_NOT_BE_EDITED,
         says_one_thing_and_sends_another: SAYS_ONE_THING_AND_SENDS_ANOTHER,
         two_answers_look_alike: TWO_ANSWERS_LOOK_ALIKE,
         a_word_mixes_alphabets: A_WORD_MIXES_ALPHABETS,
@@ -235,6 +239,8 @@ words! {
         a_date_time: A_DATE_TIME,
     }
     functions {
+        fn number_is_written(number: &str) -> String;
+        fn number_is_ambiguous(large: &str, small: &str) -> String;
         fn seconds(count: impl Display) -> String;
         fn minutes(count: impl Display) -> String;
         fn hours(count: impl Display) -> String;

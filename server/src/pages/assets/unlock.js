@@ -11,7 +11,7 @@
     for (const lock of document.querySelectorAll(".lock"))
       if (lock.dataset.open) lock.textContent = lock.dataset.open;
       else lock.remove();
-    for (const button of document.querySelectorAll("[disabled]")) button.disabled = false;
+    for (const button of document.querySelectorAll("[disabled]:not([hidden])")) button.disabled = false;
     // When the notes disappear, the page must not move below the reader's finger.
     scrollBy(0, top() - before);
   }, { rootMargin: "0px 0px -60px" });

@@ -25,6 +25,8 @@ pub(in crate::pages) struct Given {
     pub label: Option<String>,
     /// The value.
     pub value: Value,
+    /// The parts of the value by the titles of their fields; empty if it has no fields.
+    pub said: Vec<(String, Value)>,
 }
 
 impl Given {
@@ -45,8 +47,13 @@ impl Given {
 
     /// A value that does not fit into a sentence, as a table.
     pub(super) fn table(&self, length: Length, folds: &mut Folds) -> Option<Table> {
-        let rows =
-            if self.value.is_object() { entries(&self.value, folds.1) } else { vec![(folds.1.answer().to_owned(), &self.value)] };
+        let rows = if !self.said.is_empty() {
+            self.said.iter().map(|(name, value)| (name.clone(), value)).collect()
+        } else if self.value.is_object() {
+            entries(&self.value, folds.1)
+        } else {
+            vec![(folds.1.answer().to_owned(), &self.value)]
+        };
         self.words().is_none().then(|| Table::new(rows, 's', length, folds))
     }
 }

@@ -5,13 +5,14 @@ use domain::base::words::Language;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::demand::Risk;
 use domain::suspension::requested::{APPROVE, DENY};
-use domain::suspension::{Kind, NO, Question, ResponseType, Suspension, SuspensionChoice, YES};
+use domain::suspension::{Kind, NO, Question, Resolution, ResponseType, Suspension, SuspensionChoice, YES};
 use store::audit::Outcome;
 use store::inbox::{COUNTED_MAX, Inbox, InboxQuestion, List, Tally};
 use uuid::Uuid;
 
 use super::super::inbox::{DUES, INBOX, KINDS, LISTS, Problem, RISKS, mark};
 use super::super::language::in_languages;
+use super::super::said::{in_short, said};
 use super::super::together::{TOGETHER, TOGETHER_MAX, fits};
 use super::moment::{Countdown, Manner, machine, minute, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, phrase};
@@ -114,6 +115,8 @@ struct Row {
     left: Option<Left>,
     soon: bool,
     ended: Option<Ended>,
+    /// The answer in few words, if a person gave one.
+    answer: Option<String>,
     /// How many answers count, and how many must agree.
     answers: Option<(usize, u32)>,
     people: String,
@@ -223,10 +226,12 @@ impl Row {
         let choices = offered(&suspension);
         let is_fit = |question: &&Question| fits(&suspension, question, kinds).is_ok();
         let words = question.as_ref().filter(|_| is_open).map(|question| words_of(&question.question));
+        let answer = answered(&suspension, question.as_ref(), language);
         Self {
             id: suspension.id.0,
             pick: question.as_ref().filter(is_fit).map(|_| suspension.id.0),
             same: Same::Once,
+            answer,
             words,
             question: question.map(|question| headline(&question.question, language)),
             agent: line(&suspension.asked_by.name),
@@ -251,6 +256,16 @@ impl Row {
             choices,
         }
     }
+}
+
+/// The answer to a question in few words, if a person gave one.
+fn answered(suspension: &Suspension, question: Option<&Question>, language: Language) -> Option<String> {
+    let ending = suspension.ending.as_ref().filter(|ending| ending.resolution == Resolution::Responded)?;
+    let value = ending.response.as_ref()?;
+    let label = suspension.choice(value).map(|choice| choice.label.as_str());
+    let context = question.map(|question| &question.context).cloned().unwrap_or_default();
+    let said = said(suspension.schema.as_deref(), &context, value, language);
+    Some(in_short(label, &said, value, language))
 }
 
 /// The words of a question without the space between them.

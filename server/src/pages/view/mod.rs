@@ -208,7 +208,7 @@ mod tests {
     fn hostile_text_stays_text() {
         let hostile = "</b></style><script>alert(1)</script><h1 onclick='x'>\"\u{202e}\u{0}\u{200b} & {{ open }}";
         let text = || hostile.to_owned();
-        let given = || Given { label: Some(text()), value: json!("x") };
+        let given = || Given { label: Some(text()), value: json!("x"), said: Vec::new() };
         let context = json!({
             text(): text(), "group": {text(): text(), "deep": {text(): text()}}, "list": [text()],
             "fields": [{"name": "a", "label": text(), "description": text(), "options": ["<script>"]}],
@@ -232,7 +232,7 @@ mod tests {
             Ending::AnsweredByAnother { by: text(), given: given(), at: at(7, 18) },
             Ending::Expired {
                 at: at(9, 30),
-                silence: Some(Silence::Fallback(Given { label: None, value: json!({text(): text()}) })),
+                silence: Some(Silence::Fallback(Given { label: None, value: json!({text(): text()}), said: Vec::new() })),
             },
             Ending::Withdrawn { at: at(9, 30), by: Some(text()), reason: Some(text()) },
             Ending::TimeLost { at: at(9, 30) },

@@ -402,6 +402,8 @@ mod tests {
     const HANDS: usize = 3;
     /// The first button of the form, which is never pressed and keeps Enter from answering.
     const NONE: &str = "<button disabled hidden></button>";
+    /// The same button above the form, on a page whose answers are locked.
+    const NONE_ABOVE: &str = "<button form=\"answer-form\" disabled hidden></button>";
     /// The buttons about drafts in the form of the answer: save.
     const DRAFTS: usize = 1;
 
@@ -478,12 +480,12 @@ mod tests {
         let html = page(Reading::Begun);
         assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2, 0));
         assert!(html.contains("41 lines of “<bdi>Proposed text</bdi>” are hidden."));
-        assert!(html.contains("<a href=\"?show=everything#r0\">Show everything</a>"));
+        assert!(html.contains("formaction=\"?show=everything#r0\">Show everything</button>"));
         let html = page(Reading::Everything);
         assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2 + DRAFTS + HANDS, 1));
         assert!(
             html.contains("<tr id=\"r0\">")
-                && html.contains("href=\"?show=everything&amp;end=reached#d\"")
+                && html.contains("formaction=\"?show=everything&amp;end=reached#d\"")
                 && !html.contains("hidden.")
         );
         let html = page(Reading::ToTheEnd);
@@ -502,7 +504,7 @@ mod tests {
             ..context(json!({ "fields": fields }))
         };
         let described = SuspensionChoice { description: Some(long.clone()), ..choice("a", "A", Style::Default) };
-        let fallback = Silence::Fallback(Given { label: None, value: json!(endless) });
+        let fallback = Silence::Fallback(Given { label: None, value: json!(endless), said: Vec::new() });
         let cases = vec![
             ("a key", context(json!({endless.clone(): 1}))),
             ("a key of a group", context(json!({"group": {endless.clone(): 1}}))),
@@ -524,10 +526,11 @@ mod tests {
             ("the type of a list", form(json!([{"name": "a", "options": ["x"], "type": endless}]))),
         ];
         for (name, question) in cases {
-            let html = question.render().unwrap().replace(NONE, "");
-            let buttons = html.matches("<button").count();
+            let html = question.render().unwrap().replace(NONE, "").replace(NONE_ABOVE, "");
+            // One button shows the rest of the text.
+            let buttons = html.matches("<button").count() - 1;
             assert!(buttons > 0 && html.matches(" disabled>").count() == buttons, "{name} is hidden beside live buttons");
-            let (_, rest) = html.split_once("href=\"?show=everything#").unwrap();
+            let (_, rest) = html.split_once("formaction=\"?show=everything#").unwrap();
             let anchor = format!("id=\"{}\"", rest.split('"').next().unwrap());
             let whole = OpenQuestion { reading: Reading::Everything, ..question }.render().unwrap();
             let marks = whole.matches("mark\" id=\"end").count();
@@ -579,7 +582,7 @@ mod tests {
         ], "clause": "7.2"});
         let typed: BTreeMap<String, String> =
             [("cap", "25oo"), ("law", "Norway"), ("cc", "on")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
-        let errors = Fields::from_context(&context, Language::English).answer(&typed).unwrap_err();
+        let errors = Fields::from_context(&context, Language::English).answer(&typed, Language::English).unwrap_err();
         let error = Some(FormError::NeedsChange(errors));
         let html = OpenQuestion { context, answers: Answers::Form { schema: None, typed }, error, ..open() }.render().unwrap();
         assert!(html.contains("Nothing was sent yet. One answer needs a change"));

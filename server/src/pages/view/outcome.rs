@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn given() -> Given {
-        Given { label: Some("Do not refund".to_owned()), value: json!("deny") }
+        Given { label: Some("Do not refund".to_owned()), value: json!("deny"), said: Vec::new() }
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     fn an_answer_too_long_for_a_sentence_is_shown_below_in_full() {
         let value = json!("line one\nline two");
         let html = outcome(Ending::AnsweredByYou {
-            given: Given { label: None, value },
+            given: Given { label: None, value, said: Vec::new() },
             at: at(7, 18),
             comment: None,
             received_at: None,

@@ -8,15 +8,16 @@ use domain::intent::status::Status;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use store::audit::{Outcome, Record, RecordedQuestion, Sealing};
 
 use super::super::context::{Cell, Table, entries};
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
+use super::super::proposing::approved_as;
 use super::held::{Held, Keeping};
 use super::moment::{Manner, machine, second};
-use super::{GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
+use super::{ChangeRow, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
 /// The longest answer in a sentence, in characters.
 const ANSWER_CHARS_MAX: usize = 80;
@@ -299,6 +300,10 @@ struct Shown {
     choices: Vec<(String, String, String)>,
     context: Option<Table>,
     grounds: GroundsShown,
+    /// The action that the question proposed.
+    proposed: Option<Table>,
+    /// The changes that its approver made in that action.
+    changes: Vec<ChangeRow>,
     fallback: Option<String>,
     outcome: Outcome,
     people: Vec<Person>,
@@ -316,11 +321,11 @@ struct Person {
 
 impl Shown {
     /// `prefix` keeps the anchors of this question's table apart from those of another one.
-    fn of((prefix, recorded): (char, RecordedQuestion), manner: Manner) -> Self {
+    fn of((prefix, recorded): (char, RecordedQuestion), events: &[Value], manner: Manner) -> Self {
         let language = manner.language;
         let people = people(&recorded);
         let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
-        let outcome = Outcome::of(&suspension);
+        let (outcome, suspension_id) = (Outcome::of(&suspension), suspension.id.expose());
         let context = question.as_ref().map(|question| Value::Object(question.context.clone())).unwrap_or_default();
         let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, schema, .. } = suspension;
         let form = schema.map(|schema| Value::Object(schema.members().clone()));
@@ -330,6 +335,14 @@ impl Shown {
         let said = grounds.said(language);
         let said = said.iter().map(|(name, value)| (name.clone(), value));
         let sent: Vec<(String, &Value)> = said.chain(entries(&context, language)).chain(form).collect();
+        let proposal = question.as_ref().and_then(|question| question.proposal.as_deref());
+        let proposed = proposal.map(|proposal| {
+            let action = Value::Object(proposal.action.clone());
+            // A capital letter keeps the anchors of this table apart from those of the other one.
+            Table::new(entries(&action, language), prefix.to_ascii_uppercase(), Length::Whole, &mut Folds::new(language))
+        });
+        let decided = proposal.zip(decided(events, &suspension_id));
+        let changes = decided.map(|(proposal, action)| approved_as(proposal, action, language).changes).unwrap_or_default();
         let has_fallback = fallback_policy != FallbackPolicy::Fail;
         Self {
             agent: line(&asked_by.name),
@@ -339,11 +352,24 @@ impl Shown {
             choices: choices.into_iter().map(choice).collect(),
             context: (!sent.is_empty()).then(|| Table::new(sent, prefix, Length::Whole, &mut Folds::new(language))),
             grounds,
+            proposed,
+            changes,
             fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
             outcome,
             people,
         }
     }
+}
+
+/// The action in the event of the answer to this question.
+fn decided<'a>(events: &'a [Value], suspension_id: &str) -> Option<&'a Map<String, Value>> {
+    let is_answer = |event: &&Value| {
+        // An answer that counts towards a quorum has the number of answers beside it, and decides nothing by itself.
+        event["payload"]["suspension_id"] == suspension_id
+            && event["payload"]["value"].is_string()
+            && event["payload"]["approvals"].is_null()
+    };
+    events.iter().filter(is_answer).find_map(|event| event["payload"]["proposal"].as_object())
 }
 
 fn choice(choice: SuspensionChoice) -> (String, String, String) {
@@ -383,6 +409,8 @@ impl RecordPage {
             at: event["created_at"].as_str().and_then(time::parse),
             happened: Happened::of(event, manner.language),
         };
+        let asked = ('a'..).zip(record.questions);
+        let questions = asked.map(|recorded| Shown::of(recorded, &record.events, manner)).collect();
         let erased = record.events.iter().filter(|event| is_erased(event)).count();
         let last_at = record.events.last().and_then(|event| event["created_at"].as_str()).and_then(time::parse);
         Self {
@@ -400,7 +428,7 @@ impl RecordPage {
             broken: record.verified.broken,
             sealing: record.verified.sealing,
             entries: record.events.iter().enumerate().map(entry).collect(),
-            questions: ('a'..).zip(record.questions).map(|recorded| Shown::of(recorded, manner)).collect(),
+            questions,
             questions_left_out: record.questions_left_out,
         }
     }

@@ -7,8 +7,9 @@ use domain::suspension::demand::Risk;
 use serde_json::Value;
 use store::LinkView;
 
-use super::super::answer::{asked, beside, ending, silence};
+use super::super::answer::{asked, beside};
 use super::super::context::{Table, label};
+use super::super::ended::{ending, silence};
 use super::super::fold::{Folds, Length};
 use super::super::inbox::INBOX;
 use super::super::language::in_languages;
@@ -49,7 +50,7 @@ impl Whole {
         let (mut folds, length) = (Folds::new(language), Length::Whole);
         let asked = asked(link);
         let card = asked.card(length, &mut folds);
-        let silence = silence(link);
+        let silence = silence(link, language);
         let fallback = match &silence {
             Silence::Fallback(given) => given.table(length, &mut folds),
             Silence::Ends | Silence::Beside => None,
@@ -185,7 +186,7 @@ impl Line {
             headline: headline(link, language),
             agent: line(&link.agent),
             href: page_of(link.suspension.id),
-            ending: (!link.is_open).then(|| ending(link)),
+            ending: (!link.is_open).then(|| ending(link, language)),
             told,
         }
     }

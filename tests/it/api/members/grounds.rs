@@ -35,5 +35,18 @@ pub(super) fn members() -> Vec<Member> {
         all.push(Member::of(schema, &base, "explanation", json!({})).refused());
         all.push(Member::of(schema, &base, "reversibility", json!("maybe")).refused());
     }
+    let action = json!({"action": "complete"});
+    all.extend([
+        // The reply does not show it.
+        Member::of("ApprovalRequest", &action, "confidence", json!(2)).refused(),
+        Member::of("ApprovalRequest", &action, "proposal", json!({"amount": 1})),
+        // There is no proposal that people could edit.
+        Member::of("ApprovalRequest", &action, "editable", json!({"type": "object"})).refused(),
+        Member::of("ApprovalRequest", &action, "required_assurance", json!("session")),
+        Member::of("ApprovalRequest", &action, "quorum", json!({"required_approvals": 21})).refused(),
+        // The approval proposes no action.
+        Member::of("DecideApprovalRequest", &json!({}), "proposal", json!({"amount": 1})).refused(),
+        Member::of("DecideApprovalRequest", &json!({}), "based_on", json!("sha256:x")).refused(),
+    ]);
     all
 }

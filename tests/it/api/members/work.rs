@@ -89,6 +89,9 @@ pub(super) fn members_of_tasks() -> Vec<Member> {
         Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "plan_id", json!("another")).answered(404),
         Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "notes", json!("n")),
         Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "decided_by", json!("bob@example.com")),
+        // The checkpoint proposes no action.
+        Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "proposal", json!({"a": 1})).refused(),
+        Member::of("DecideCheckpointRequest", &json!({"plan_id": "p"}), "based_on", json!("sha256:x")).refused(),
     ]
 }
 
@@ -127,6 +130,12 @@ pub(super) fn members_of_plans() -> Vec<Member> {
         plan("on_complete", json!("celebrate")).refused(),
         plan("metadata", json!({"a": 1})),
         checkpoint("id", json!("")).refused(),
+        checkpoint("proposal", json!({"a": 1})),
+        // There is no proposal that people could edit.
+        checkpoint("editable", json!({"type": "object"})).refused(),
+        checkpoint("explanation", json!({"why": "w"})),
+        checkpoint("reversibility", json!("irreversible")),
+        checkpoint("confidence", json!(0.5)),
         checkpoint("name", json!("m")),
         checkpoint("after_task", json!("another")).refused(),
         checkpoint("requires_approval", json!(false)),
