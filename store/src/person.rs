@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::ids::{PersonId, SessionId, SuspensionId};
+use domain::base::ids::{IntentId, PersonId, SessionId, SuspensionId};
 use domain::base::quotation::LINK_PREFIX;
 use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
@@ -149,8 +149,12 @@ pub struct LeasedAlert {
     pub lease: [u8; 16],
     pub tries: u32,
     pub question: SuspensionId,
+    /// The intent of the question, which logs name: the id of a question is a capability.
+    pub intent: IntentId,
     /// The name of the agent that asked.
     pub agent: String,
+    /// The time zone and the locale of the admin, as far as they are known.
+    pub preferences: Preferences,
     pub leased_at: DateTime<Utc>,
 }
 

@@ -35,20 +35,20 @@ impl Logins {
 
     /// Sends one mail; returns whether it was taken.
     async fn send_alert(&self, alert: &LeasedAlert) -> bool {
-        let id = alert.question.expose();
+        let id = alert.intent;
         let result = match self.postbox.send_alert(&self.alert_mail(alert)).await {
             Ok(_) => LoginResult::Sent,
             Err(DeliveryError::Retry { reason, .. }) => {
-                tracing::warn!(suspension.id = %id, tries = alert.tries, reason, "a mail to an admin was not handed over; trying again");
+                tracing::warn!(intent.id = %id, tries = alert.tries, reason, "a mail to an admin was not handed over; trying again");
                 LoginResult::Retry
             }
             Err(DeliveryError::Permanent { reason } | DeliveryError::Gone { reason }) => {
-                tracing::warn!(suspension.id = %id, reason, "a mail to an admin was refused for good");
+                tracing::warn!(intent.id = %id, reason, "a mail to an admin was refused for good");
                 LoginResult::Failed
             }
         };
         if let Err(error) = self.store.complete_alert((alert.rid, alert.person), alert.lease, result).await {
-            tracing::warn!(suspension.id = %id, error = %error, "the result of a mail to an admin was not recorded");
+            tracing::warn!(intent.id = %id, error = %error, "the result of a mail to an admin was not recorded");
         }
         result == LoginResult::Sent
     }
@@ -59,6 +59,7 @@ impl Logins {
         AlertMail {
             message_id: format!("reach-{}.{}@{domain}", alert.question.0, alert.person.0),
             recipient: alert.address.clone(),
+            language: alert.preferences.language().unwrap_or_default(),
             link: format!("{}questions/{question}", self.public_url),
             sent_at: alert.leased_at,
             agent: alert.agent.clone(),
