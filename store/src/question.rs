@@ -9,7 +9,7 @@ use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, ResolutionReason};
 
-use crate::assigning::{counted_now, is_out_of_reach, may_answer, preferences_of, signer_of};
+use crate::assigning::{counted_now, is_out_of_reach, may_answer, signer_of};
 use crate::drafts::{permitted, standing};
 use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
@@ -141,7 +141,7 @@ fn view<R: ReadRows>(
     let waiting = if is_open { rows.held_up(row.intent, WAITING_COUNTED)? } else { 0 };
     let needs = |assurance| question.required_assurance == Some(assurance);
     let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, &recipient)).transpose()?;
-    let is_listed = question.required_assurance.is_some() && is_listed(rows, &recipient)?;
+    let person = rows.person_called(&recipient.to_lowercase())?;
     let may_answer = may_answer(rows, &row, &question, &recipient)?;
     let is_out_of_reach = is_out_of_reach(rows, &row, &question)?;
     let drafts = if is_open { shown_drafts(rows, principal, &row, &question, now)? } else { Vec::new() };
@@ -150,7 +150,8 @@ fn view<R: ReadRows>(
     let approved = answer.and_then(|(answer, _)| answer.proposal);
     let suspension = row.suspension;
     Ok(Some(LinkView {
-        preferences: preferences_of(rows, &recipient)?,
+        is_listed: person.is_some(),
+        preferences: person.map(|person| person.preferences).unwrap_or_default(),
         recipient,
         delivery,
         intent_title,
@@ -158,7 +159,6 @@ fn view<R: ReadRows>(
         suspension,
         question,
         signer,
-        is_listed,
         may_answer,
         is_out_of_reach,
         waiting,

@@ -21,6 +21,7 @@ mod language;
 mod live;
 mod login;
 mod mailbox;
+mod next;
 mod openid;
 mod passkeys;
 mod proposed;
@@ -180,6 +181,11 @@ impl AllPages {
     /// Whether a browser was shown how a question had ended.
     pub(crate) fn outcome_shown(&self) -> watch::Receiver<bool> {
         self.outcome_shown.subscribe()
+    }
+
+    /// Whether people can log in.
+    fn has_login(&self) -> bool {
+        self.sends_logins || self.issuer.is_some()
     }
 
     fn is_https(&self) -> bool {
