@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 use domain::base::text::{truncated, visible_line};
-use domain::base::words;
+use domain::base::words::Language;
 
 use crate::columns::wrapped;
 use crate::rendered::{HOST_CHARS_MAX, is_usable};
@@ -15,6 +15,8 @@ pub struct AlertMail {
     pub message_id: String,
     /// The address of the admin.
     pub recipient: String,
+    /// The language of the mail.
+    pub language: Language,
     /// The address of the question's page, which asks for a login.
     pub link: String,
     /// When the mail is sent; its `Date`.
@@ -37,10 +39,10 @@ impl AlertMail {
         let agent = truncated(visible_line(&self.agent).trim(), AGENT_CHARS_MAX);
         let words = |words: &str| wrapped(words, "", "").join("\n");
         let paragraphs = [
-            words(&words::too_few_are_left(&host, &agent, &self.question)),
+            words(&self.language.too_few_are_left(&host, &agent, &self.question)),
             self.link.clone(),
-            words(words::ALERT_REMEDY),
-            words(words::REPLIES_ARE_NOT_READ),
+            words(self.language.alert_remedy()),
+            words(self.language.replies_are_not_read()),
         ];
         Some(paragraphs.join("\n\n") + "\n")
     }
@@ -57,6 +59,7 @@ mod tests {
         let mail = AlertMail {
             message_id: "1@placet.example".to_owned(),
             recipient: "root@example.com".to_owned(),
+            language: Language::English,
             link: "https://placet.example/questions/0199".to_owned(),
             sent_at: Utc.with_ymd_and_hms(2026, 11, 24, 8, 0, 0).unwrap(),
             agent: "refund-bot\r\nBcc: eve@example.com".to_owned(),
@@ -66,6 +69,12 @@ mod tests {
         let text = mail.text().unwrap();
         assert!(text.contains("\n\nhttps://placet.example/questions/0199\n\n") && text.contains("refund-bot"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 78 && !line.starts_with("Bcc:")) && !text.contains('\r'), "{text}");
+        let german = AlertMail { language: Language::German, ..mail.clone() }.text().unwrap();
+        assert!(
+            german.contains("Auf eine Frage bei placet.example") && german.contains("Antworten auf diese E-Mail"),
+            "{german}"
+        );
+        assert!(!german.contains("question at") && german.lines().all(|line| line.chars().count() <= 78), "{german}");
         assert_eq!(AlertMail { link: "javascript:alert(1)".to_owned(), ..mail }.text(), None);
     }
 }

@@ -2,7 +2,6 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Datelike as _, Utc};
 use domain::base::address::LOCAL_PART_MAX;
-use domain::base::words;
 use domain::suspension::delivery::BOUNCE_TOKEN_CHARS_MAX;
 use lettre::{
     Address,
@@ -60,10 +59,11 @@ pub(crate) fn compose_login(mail: &LoginMail, from: &Mailbox) -> Result<Composed
 /// Makes the mail that alerts an admin.
 pub(crate) fn compose_alert(mail: &AlertMail, from: &Mailbox) -> Result<Composed, DeliveryError> {
     let text = mail.text().ok_or_else(|| DeliveryError::permanent(&RenderError::Link.to_string()))?;
-    let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, words::ALERT_SUBJECT)?;
+    let begun = begin(from, &mail.recipient, &mail.message_id, mail.sent_at, mail.language.alert_subject())?;
+    let subject = mail.language.alert_subject();
     let plain = generated(begun).singlepart(part(ContentType::TEXT_PLAIN, &text)?);
     let mail = plain.map_err(|error| DeliveryError::permanent(&error.to_string()))?;
-    let rendered = Rendered { subject: words::ALERT_SUBJECT.to_owned(), text, html: String::new() };
+    let rendered = Rendered { subject: subject.to_owned(), text, html: String::new() };
     Ok(Composed { rendered, mail })
 }
 

@@ -44,7 +44,7 @@ pub struct LinkView {
     pub question: Question,
     /// The person, if a passkey of the person must sign the answer.
     pub signer: Option<Signer>,
-    /// Whether the recipient is listed, so that the recipient can log in; read only if the question demands more than a link.
+    /// Whether the recipient is listed, so that the recipient can log in.
     pub is_listed: bool,
     /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular.
     pub may_answer: bool,

@@ -154,9 +154,12 @@ pub struct LeasedAlert {
     pub lease: [u8; 16],
     pub tries: u32,
     pub question: SuspensionId,
+    /// The intent of the question, which logs name: the id of a question is a capability.
     pub intent: IntentId,
     /// The name of the agent that asked.
     pub agent: String,
+    /// The time zone and the locale of the admin, as far as they are known.
+    pub preferences: Preferences,
     pub leased_at: DateTime<Utc>,
 }
 

@@ -142,7 +142,6 @@ fn view<R: ReadRows>(
     let needs = |assurance| question.required_assurance == Some(assurance);
     let person = listed(rows, &recipient)?;
     let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, person.as_ref())).transpose()?;
-    let is_listed = question.required_assurance.is_some() && person.is_some();
     let may_answer = may_answer(rows, &row, &question, &recipient)?;
     // A question that one person answers is within reach of the one who reads this.
     let is_reached = may_answer && row.suspension.quorum.is_none();
@@ -153,6 +152,7 @@ fn view<R: ReadRows>(
     let approved = answer.and_then(|(answer, _)| answer.proposal);
     let suspension = row.suspension;
     Ok(Some(LinkView {
+        is_listed: person.is_some(),
         preferences: person.map(|person| person.preferences).unwrap_or_default(),
         recipient,
         delivery,
@@ -161,7 +161,6 @@ fn view<R: ReadRows>(
         suspension,
         question,
         signer,
-        is_listed,
         may_answer,
         is_out_of_reach,
         waiting,

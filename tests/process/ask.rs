@@ -163,7 +163,17 @@ async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     let site = Site::development(); // No server: none of these may get that far.
-    let wrong: [(&[&str], &str); 22] = [
+    for (file, text) in [("broken.json", "{\"type\": }"), ("numbers.json", "[1]"), ("none.json", "[]"), ("empty.key", "\n")] {
+        std::fs::write(site.folder().join(file), text).unwrap();
+    }
+    let wrong: [(&[&str], &str); 29] = [
+        (&["Go?", "--asurance", "session"], "did you mean --assurance? see placet ask --help"),
+        (&["Go?", "--form", "broken.json"], "broken.json (--form) is no JSON that this program reads: expected value at line 1"),
+        (&["Go?", "--form", "numbers.json"], "numbers.json (--form) holds a list, and must hold a JSON Schema of the answer"),
+        (&["Go?", "--form", "none.json"], "none.json (--form) holds an empty list"),
+        (&["Go?", "--proposal", "numbers.json"], "(--proposal) holds a list, and must hold a JSON object: the arguments"),
+        (&["Go?", "--proposal", "numbers.json", "--editable", "none.json"], "numbers.json (--proposal)"),
+        (&["Go?", "--key-file", "empty.key"], "empty.key, is empty"),
         (&[], "<QUESTION>"),
         (&["", "--confirm"], "empty"),
         (&["Go?", "--nonsense"], "--nonsense"),
@@ -205,6 +215,7 @@ async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     assert_eq!(site.run(site.command(["keys", "nonsense"])).await.status.code(), Some(2), "other commands keep their code");
     let misspelt = site.run(site.command(["aks", "Go?"])).await;
     assert_eq!(misspelt.status.code(), Some(3), "a misspelt command is no question without an answer: {misspelt:?}");
+    assert!(misspelt.stderr.contains("'ask'"), "the command that was meant is named: {misspelt:?}");
     let unquoted = site.run(site.command(["ask", "Deploy", "to", "production?"])).await;
     assert!(unquoted.status.code() == Some(3) && unquoted.stderr.contains("into quotes"), "{unquoted:?}");
 }

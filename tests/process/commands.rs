@@ -190,6 +190,21 @@ async fn an_answer_may_be_a_label_or_its_beginning_but_never_against_its_value()
     assert_eq!(answer(&id, "fin").await.succeeded(), "Recorded eu-north by alice.\n");
     assert_eq!(code(&asking.finish().await), (Some(0), "eu-north\n"));
 
+    std::fs::write(
+        desk.site.folder().join("terms.json"),
+        r#"{"type": "object", "properties": {"cap": {"type": "integer", "maximum": 5}}}"#,
+    )
+    .unwrap();
+    let (asking, id) = asked(&["--form", "terms.json"]).await;
+    let shown = desk.site.run(desk.answer(&[&id])).await;
+    assert!(shown.stderr.contains(&format!("give the fields: placet answer {id} '{{\"FIELD\": VALUE}}'")), "{shown:?}");
+    for (typed, words) in [("5", "no object. Its fields: cap"), ("cap=5", "this is no JSON"), ("{\"cap\": 9}", "cap")] {
+        let refused = answer(&id, typed).await;
+        assert!(refused.status.code() == Some(3) && refused.stderr.contains(words), "{typed}: {refused:?}");
+    }
+    answer(&id, "{\"cap\": 5}").await.succeeded();
+    assert_eq!(code(&asking.finish().await), (Some(0), "{\"cap\":5}\n"));
+
     let (asking, id) = asked(&["--choice", "approve=Deny", "--choice", "other=Something else"]).await;
     for lie in ["deny", "Deny", "d", "APPROVE", "other thing", "some"] {
         let refused = answer(&id, lie).await;

@@ -311,6 +311,12 @@ async fn settings_that_are_wrong_or_unwise_are_found() {
     said.has("public URL", "warn", &["No server has run"]);
     said.has("keys", "fail", &["placet keys create"]);
     said.has("configuration", "warn", &["after 1 s", "min_window_seconds = 300"]);
+    let said = examine(&site, &["--listen", "127.0.0.1:0"]).await;
+    said.has("public URL", "warn", &["listen has port 0", "127.0.0.1:8080", "PLACET_LISTEN"]);
+    for list in ["groups", "people"] {
+        let none = site.run(site.command([list, "list"])).await;
+        assert!(none.succeeded().is_empty() && none.stderr.contains(&format!("placet {list} ")), "{none:?}");
+    }
     let mut nobody = site.command(["doctor", "--json"]);
     nobody.env_remove("PLACET_OPERATORS").env_remove("PLACET_NOTIFY_ALLOW");
     Said::by(&site, nobody).await.has("configuration", "warn", &["No person may be asked", "PLACET_OPERATORS"]);

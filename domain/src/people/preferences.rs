@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -96,6 +96,18 @@ impl TimeZone {
     pub fn clock(self, at: DateTime<Utc>) -> (DateTime<Utc>, String) {
         let there = at.with_timezone(&self.0);
         (there.naive_local().and_utc(), there.format("%Z").to_string())
+    }
+
+    /// The moment at which the clocks of this zone show a time; the earlier one if they show it twice, because they are set back. `None` if
+    /// they never show it, because they are set forward over it.
+    pub fn moment(self, there: NaiveDateTime) -> Option<DateTime<Utc>> {
+        self.0.from_local_datetime(&there).earliest().map(|at| at.to_utc())
+    }
+
+    /// The first moment of a day in this zone. `None` if the zone leaves the day out.
+    pub fn day(self, day: NaiveDate) -> Option<DateTime<Utc>> {
+        // Some zones set their clocks forward at midnight.
+        (0..24).find_map(|hour| self.moment(day.and_hms_opt(hour, 0, 0)?))
     }
 }
 

@@ -12,6 +12,7 @@ use clap::Args;
 use domain::base::clock::Clock;
 use domain::base::json;
 use domain::base::time::rfc3339;
+use domain::form::Shape;
 use domain::suspension::quorum::Tally;
 use placet::{CallError, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value};
@@ -95,7 +96,12 @@ async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     print_laid_out(&question::whole(&question, SystemClock.now(), terminal::columns())?)?;
     if !terminal::can_ask() {
         // Text of an agent must not stand in a command line that a person may copy.
-        tell(format!("to answer, say which of the answers: placet answer {wanted} ANSWER"));
+        tell(match question.response_type {
+            ResponseType::Form => format!("to answer, give the fields: placet answer {wanted} '{{\"FIELD\": VALUE}}'"),
+            ResponseType::Choice | ResponseType::Confirm | ResponseType::Text => {
+                format!("to answer, say which of the answers: placet answer {wanted} ANSWER")
+            }
+        });
         return Ok(());
     }
     if let Some(answer) = prompted(&question)? {
@@ -113,9 +119,23 @@ fn understood(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value>
             meant.map(Value::from).map_err(|unclear| anyhow::anyhow!("{typed:?}: {unclear}: {}", expected(question)))
         }
         ResponseType::Choice | ResponseType::Confirm | ResponseType::Text => Ok(Value::from(typed)),
-        ResponseType::Form => {
-            serde_json::from_str(typed).context("this question has a form, so the answer must be JSON like '{\"field\": 1}'")
-        }
+        ResponseType::Form => form(question, typed),
+    }
+}
+
+/// The fields of a form, typed as JSON.
+fn form(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value> {
+    let told = |why: &str| {
+        let shape = question.schema.as_ref().and_then(|schema| schema.shape().ok());
+        let names: Vec<String> =
+            shape.iter().flat_map(Shape::fields).map(|field| inert_line(field.pointer.trim_start_matches('/'))).collect();
+        let fields = if names.is_empty() { String::new() } else { format!(". Its fields: {}", names.join(", ")) };
+        anyhow::anyhow!("this question has a form, so the answer is one object, {}; {why}{fields}", expected(question))
+    };
+    match json::unambiguous(typed.as_bytes()) {
+        Ok(answer) if answer.is_object() || question.schema.is_none() => Ok(answer),
+        Ok(_) => Err(told("this is JSON, but no object")),
+        Err(error) => Err(told(&format!("this is no JSON ({error})"))),
     }
 }
 

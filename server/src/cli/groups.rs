@@ -10,6 +10,7 @@ use store::host::account;
 
 use super::beside::open_existing;
 use super::people::{MANAGED, told};
+use super::remote::tell;
 use super::say;
 use crate::config::DatabaseArgs;
 
@@ -69,7 +70,11 @@ async fn set(SetArgs { name, members, database }: SetArgs) -> anyhow::Result<()>
 }
 
 async fn list(args: ListArgs) -> anyhow::Result<()> {
-    for group in open_existing(&args.database).await?.groups(account::principal()).await? {
+    let groups = open_existing(&args.database).await?.groups(account::principal()).await?;
+    if groups.is_empty() && !args.json {
+        tell("there are no groups; make one: placet groups set NAME ADDRESS...");
+    }
+    for group in groups {
         let group = GroupView::from(group);
         if args.json {
             say(serde_json::to_string(&group)?)?;

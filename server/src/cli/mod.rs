@@ -143,7 +143,7 @@ impl Cli {
         let read = known.try_get_matches_from_mut(&arguments).and_then(|matches| Self::from_arg_matches(&matches));
         let error = match read {
             Ok(cli) => return Ok(cli),
-            Err(error) => error.format(&mut known),
+            Err(error) => with_nearest(error, &known).format(&mut known),
         };
         let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| REMOTE_COMMANDS.contains(word));
         let hint = without_flag(&error);
@@ -163,7 +163,10 @@ impl Cli {
         // The first paragraph tells the error. It is put on one line, because scripts read logs line by line.
         let told = error.to_string();
         let what: Vec<&str> = told.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-        let see = hint.unwrap_or_else(|| format!("see placet {command} --help"));
+        let see = hint.unwrap_or_else(|| match similar(&error) {
+            Some(similar) => format!("did you mean {similar}? see placet {command} --help"),
+            None => format!("see placet {command} --help"),
+        });
         tell(format!("{}; {see}", what.join(" ").trim_start_matches("error: ")));
         Err(ExitCode::from(FAILED))
     }
@@ -239,6 +242,41 @@ impl Cli {
     }
 }
 
+/// Names the command that a mistyped one probably means. The library's own guess for `aks` is `keys`.
+fn with_nearest(mut error: clap::Error, known: &clap::Command) -> clap::Error {
+    let Some(typed) = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string) else { return error };
+    let mut names = known.get_subcommands().map(clap::Command::get_name);
+    if let Some(name) = names.find(|name| is_one_slip(&typed, name)) {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name.to_owned()]));
+    }
+    error
+}
+
+/// Whether one letter that was left out, added or replaced, or two that changed places, make one word of the other.
+fn is_one_slip(typed: &str, meant: &str) -> bool {
+    let (typed, meant): (Vec<char>, Vec<char>) = (typed.chars().collect(), meant.chars().collect());
+    let same = typed.iter().zip(&meant).take_while(|(a, b)| a == b).count();
+    let (typed, meant) = (&typed[same..], &meant[same..]);
+    match (typed, meant) {
+        ([a, b, typed @ ..], [c, d, meant @ ..]) if (a, b) == (d, c) && typed == meant => true,
+        ([_, typed @ ..], [_, meant @ ..]) if typed == meant => true,
+        (typed, [_, meant @ ..]) if typed == meant => true,
+        ([_, typed @ ..], meant) => typed == meant,
+        ([], _) => false,
+    }
+}
+
+/// The flag, command or value that a mistyped one probably means.
+fn similar(error: &clap::Error) -> Option<String> {
+    [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue].into_iter().find_map(|kind| {
+        let suggested = error.get(kind)?;
+        if let ContextValue::Strings(all) = suggested {
+            return all.first().cloned();
+        }
+        Some(suggested.to_string())
+    })
+}
+
 /// A hint about where to put a setting that has no flag, if it was given as one.
 fn without_flag(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) =
@@ -295,4 +333,19 @@ fn say(text: impl AsRef<str>) -> std::io::Result<()> {
     let (text, mut out) = (text.as_ref(), std::io::stdout());
     // The text may quote others: a mail server, a host that redirects, a key's name.
     if out.is_terminal() { writeln!(out, "{}", visible(text)) } else { writeln!(out, "{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_one_slip;
+
+    #[test]
+    fn one_slip_is_found_and_two_are_not() {
+        for typed in ["aks", "as", "sk", "askk", "akk", "adk", "xask"] {
+            assert!(is_one_slip(typed, "ask"), "{typed}");
+        }
+        for typed in ["", "kas", "keys", "asking", "a", "ask", "xyz"] {
+            assert!(!is_one_slip(typed, "ask"), "{typed}");
+        }
+    }
 }

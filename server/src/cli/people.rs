@@ -17,6 +17,7 @@ use store::host::clock::{SystemClock, SystemEntropy};
 use store::{Named, NewPerson, StoreError};
 
 use super::beside::{open, open_existing};
+use super::remote::tell;
 use super::say;
 use crate::config::DatabaseArgs;
 
@@ -151,7 +152,11 @@ async fn add(AddArgs { address, role, time_zone, locale, database }: AddArgs) ->
 }
 
 async fn list(args: ListArgs) -> anyhow::Result<()> {
-    for person in open_existing(&args.database).await?.people(account::principal()).await? {
+    let people = open_existing(&args.database).await?.people(account::principal()).await?;
+    if people.is_empty() && !args.json {
+        tell("no people are listed; add one: placet people add ADDRESS --role operator");
+    }
+    for person in people {
         if args.json {
             say(serde_json::to_string(&person)?)?;
         } else {

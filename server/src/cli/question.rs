@@ -442,7 +442,7 @@ pub(super) fn expected(question: &SuspensionRecord) -> String {
         }
         ResponseType::Confirm => "yes | no".to_owned(),
         ResponseType::Choice | ResponseType::Text => "TEXT".to_owned(),
-        ResponseType::Form => "JSON like '{\"field\": 1}'".to_owned(),
+        ResponseType::Form => "JSON like '{\"FIELD\": VALUE}'".to_owned(),
     }
 }
 
@@ -598,7 +598,9 @@ What else the agent sent
         let offered = "Answers\n  value │ q\n  label │ Quit\n        │ Stop it";
         let as_choice = shown(&question);
         assert!(as_choice.ends_with(&format!("{beside}  • Attached to “Quit”, cost: 12\n\n{offered}")), "{as_choice}");
-        for (response_type, expected) in [(ResponseType::Text, "  TEXT"), (ResponseType::Form, "  JSON like '{\"field\": 1}'")] {
+        for (response_type, expected) in
+            [(ResponseType::Text, "  TEXT"), (ResponseType::Form, "  JSON like '{\"FIELD\": VALUE}'")]
+        {
             question.response_type = response_type;
             let shown = shown(&question);
             let choice = "  • Choice “Quit”, not offered as a button, value: q

@@ -124,7 +124,11 @@ impl RemoteArgs {
         std::fs::File::open(file)
             .and_then(|opened| opened.take(KEY_CHARS_MAX as u64 + 2).read_to_string(&mut text))
             .with_context(|| format!("failed to read the API key from {}", file.display()))?;
-        Ok(text.trim_end_matches(['\n', '\r']).to_owned().into())
+        let key = text.trim_end_matches(['\n', '\r']);
+        if key.trim().is_empty() {
+            bail!("the file of --key-file, {}, is empty; put the key into it that placet keys create prints", file.display());
+        }
+        Ok(key.to_owned().into())
     }
 }
 

@@ -9,7 +9,7 @@ use secrecy::SecretString;
 ///
 /// # Errors
 ///
-/// A `…_FILE` that cannot be read, or one that is set beside the secret itself.
+/// A `…_FILE` that cannot be read or is empty, or one that is set beside the secret itself.
 pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
     let value = environment(name);
     let Some(file) = secret_file(name) else { return Ok(value.map(SecretString::from)) };
@@ -17,7 +17,11 @@ pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString
         bail!("{name} and {name}_FILE are both set; keep one of them");
     }
     let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({})", file.display()))?;
-    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
+    let text = text.trim_end_matches(['\n', '\r']);
+    if text.trim().is_empty() {
+        bail!("the file of {name}_FILE, {}, is empty; put the value into it, or take {name}_FILE away", file.display());
+    }
+    Ok(Some(text.to_owned().into()))
 }
 
 /// The file from which a secret is read, if the environment names one.

@@ -15,7 +15,7 @@ use store::{Named, OwnAbsence, StoreError};
 use super::Pages;
 use super::language::in_languages;
 use super::session::{Session, see_other};
-use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
+use super::view::{INSIDE_STYLESHEET as STYLESHEET, Manner, Page, Visitor, line, machine, second};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -30,23 +30,22 @@ struct AbsencePage {
     /// The absence as it is.
     away: Option<OwnAbsence>,
     typed: Form,
-    /// What is wrong with the form, by its fields.
-    problems: Vec<(String, String)>,
+    /// What is wrong with the form.
+    problems: Vec<FieldError>,
 }
 
 in_languages!(AbsencePage, "absence.html");
 
 impl AbsencePage {
     /// What is wrong with a field.
-    fn problem(&self, field: &str) -> Option<&str> {
-        self.problems.iter().find(|(name, _)| name == field).map(|(_, problem)| problem.as_str())
+    fn problem(&self, field: &str) -> Option<&FieldError> {
+        self.problems.iter().find(|problem| problem.field == field)
     }
 }
 
 /// The fields of the form.
 #[derive(Clone, Default)]
 struct Form {
-    nonce: String,
     from: String,
     until: String,
     deputy: String,
@@ -55,12 +54,13 @@ struct Form {
 }
 
 impl Form {
-    fn read(body: &[u8]) -> Self {
-        let mut form = Self::default();
+    /// Reads the form and its nonce.
+    fn read(body: &[u8]) -> (Self, String) {
+        let (mut form, mut nonce) = (Self::default(), String::new());
         for (name, value) in url::form_urlencoded::parse(body) {
             let value = value.trim().to_owned();
             match name.as_ref() {
-                "nonce" => form.nonce = value,
+                "nonce" => nonce = value,
                 "from" => form.from = value,
                 "until" => form.until = value,
                 "deputy" => form.deputy = value,
@@ -68,11 +68,11 @@ impl Form {
                 _ => {}
             }
         }
-        form
+        (form, nonce)
     }
 
     /// The absence in the form; `None` if the person is back.
-    fn absence(&self) -> Result<Option<OutOfOffice>, Rejection> {
+    fn absence(&self, manner: Manner) -> Result<Option<OutOfOffice>, Rejection> {
         if self.is_back {
             return Ok(None);
         }
@@ -80,9 +80,19 @@ impl Form {
         let mut time = |field: &str, text: &str| {
             let read =
                 NaiveDateTime::parse_from_str(text, TIME).or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S"));
-            read.map(|time| time.and_utc())
-                .map_err(|_| errors.push(FieldError::new(field, "format", "must be a day and a time")))
-                .ok()
+            let Ok(there) = read else {
+                errors.push(FieldError::new(field, "format", "must be a day and a time"));
+                return None;
+            };
+            let at = manner.moment_at(there);
+            if at.is_none() {
+                errors.push(FieldError::new(
+                    field,
+                    "skipped",
+                    "must be a time that there is: the clocks are set forward over it",
+                ));
+            }
+            at
         };
         let (from, until) = (time("from", &self.from), time("until", &self.until));
         if self.deputy.is_empty() {
@@ -95,8 +105,8 @@ impl Form {
     }
 
     /// The fields of an absence; for none, those of a time that begins now.
-    fn of(away: Option<&OutOfOffice>, now: DateTime<Utc>) -> Self {
-        let text = |time: DateTime<Utc>| time.format(TIME).to_string();
+    fn of(away: Option<&OutOfOffice>, now: DateTime<Utc>, manner: Manner) -> Self {
+        let text = |time: DateTime<Utc>| manner.clock(time).format(TIME).to_string();
         match away {
             Some(away) => Self { from: text(away.from), until: text(away.until), deputy: away.deputy.clone(), ..Self::default() },
             None => Self { from: text(now), ..Self::default() },
@@ -106,10 +116,7 @@ impl Form {
 
 /// Shows the absence of the person.
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    if pages.is_under_another_name(&request) {
-        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
-    }
-    let session = match pages.session(&request, &shared).await {
+    let session = match pages.entered(&request, &shared).await {
         Ok(session) => session,
         Err(response) => return response,
     };
@@ -121,28 +128,20 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
 async fn page(session: &Session, shared: &Shared, pages: &Pages, typed: Option<Form>, errors: Vec<FieldError>) -> HttpResponse {
     let Ok(away) = shared.store.own_absence(session.principal.clone()).await else { return pages.cannot_read() };
     let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let typed = typed.unwrap_or_else(|| Form::of(away.as_ref().map(|own| &own.away), shared.clock.now()));
-    let problems = errors.into_iter().map(|error| (error.field, line(&error.message))).collect();
-    let html = AbsencePage { page: pages.plain(), visitor: session.visitor(pages), away, typed, problems }.render();
+    let typed = typed.unwrap_or_else(|| Form::of(away.as_ref().map(|own| &own.away), shared.clock.now(), pages.manner()));
+    let html = AbsencePage { page: pages.plain(), visitor: session.visitor(pages), away, typed, problems: errors }.render();
     pages.page_under(&pages.inside_policy, status, html)
 }
 
 /// Sets the absence of the person, or ends it.
 pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let form = match pages.posted(&request, payload).await {
-        Ok(body) => Form::read(&body.bytes),
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+        Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
-    let session = match pages.session(&request, &shared).await {
-        Ok(session) => session,
-        Err(response) => return response,
-    };
-    if !session.fits(&form.nonce, &pages) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
-    }
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     let own = Ok(Named::Address(session.principal.subject.to_lowercase()));
-    match shared.store.set_absence(session.principal.clone(), own, form.absence()).await {
+    match shared.store.set_absence(session.principal.clone(), own, form.absence(pages.manner())).await {
         Ok(_) => see_other(OUT_OF_OFFICE),
         Err(StoreError::Rejected(Rejection::Invalid { errors })) => page(&session, &shared, &pages, Some(form), errors).await,
         Err(_) => pages.cannot_read(),

@@ -37,7 +37,7 @@ use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
 use super::view::{
-    Answers, Asked, Choices, CountedShown, FieldProblem, FormError, GroundsShown, Kept, OpenQuestion, Outcome, Page,
+    Answers, Asked, Choices, CountedShown, FieldProblem, FormError, GroundsShown, Kept, Next, OpenQuestion, Outcome,
     PasskeyNeeded, PlanRow, QuorumShown, Reading, Timeline, Trouble, UnknownLink,
 };
 use super::way::Way;
@@ -70,12 +70,23 @@ struct Shown<'a> {
     drafted: Option<String>,
     /// Whether the form was sent, although nothing was remarked on it.
     is_typed: bool,
+    /// The question that waits next.
+    next: Option<Next>,
 }
 
 impl<'a> Shown<'a> {
     /// The question with a form on which nothing was remarked.
     fn of(form: &'a Form) -> Self {
-        Self { form, reading: Reading::Begun, error: None, kept: None, timeline: None, drafted: None, is_typed: false }
+        Self {
+            form,
+            reading: Reading::Begun,
+            error: None,
+            kept: None,
+            timeline: None,
+            drafted: None,
+            is_typed: false,
+            next: None,
+        }
     }
 }
 
@@ -97,16 +108,17 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
 
 /// The page of a question for a person who came by this way, or its outcome.
 pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pages, way: &Way, link: &LinkView) -> HttpResponse {
+    let next = way.next(link, shared).await;
     if !link.is_open {
         let tried = request.query_string() == TRIED;
         pages.outcome_shown.send_replace(true);
         let timeline = way.timeline(link, shared).await;
-        return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, way, link, tried) }.render());
+        return pages.live_page(StatusCode::OK, Outcome { timeline, ..outcome(pages, way, link, (tried, next)) }.render());
     }
     let reading = Reading::of_query(request.query_string());
     let (form, kept, drafted) = way.typed_before(link, (pages.typist(request), pages.language()), shared).await;
     let timeline = way.timeline(link, shared).await;
-    open_page(request, shared, pages, way, link, Shown { reading, kept, timeline, drafted, ..Shown::of(&form) })
+    open_page(request, shared, pages, way, link, Shown { reading, kept, timeline, drafted, next, ..Shown::of(&form) })
 }
 
 /// Notes for the audit pages that the link opened the page. The page does not wait for the note, and is shown without it.
@@ -475,19 +487,14 @@ fn open_page(
     pages: &Pages,
     way: &Way,
     link: &LinkView,
-    Shown { form, reading, error, kept, timeline, drafted, is_typed }: Shown<'_>,
+    Shown { form, reading, error, kept, timeline, drafted, is_typed, next }: Shown<'_>,
 ) -> HttpResponse {
     let language = pages.language();
     let is_typed = is_typed || error.is_some() || kept.is_some() || drafted.is_some() || form.hand.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let proposal = proposing::shown(link, form, is_typed, pages.language());
     let page = OpenQuestion {
-        page: Page {
-            host: pages.host(),
-            answering_as: Some(link.recipient.clone()),
-            to_inbox: way.session().is_some(),
-            manner: pages.manner(),
-        },
+        page: way.page(pages, link, next),
         asked: asked(link),
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
@@ -637,14 +644,9 @@ fn plan(link: &LinkView, channels: &Channels, language: Language) -> Vec<PlanRow
     told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(language), end: true })).collect()
 }
 
-fn outcome(pages: &Pages, way: &Way, link: &LinkView, tried: bool) -> Outcome {
+fn outcome(pages: &Pages, way: &Way, link: &LinkView, (tried, next): (bool, Option<Next>)) -> Outcome {
     Outcome {
-        page: Page {
-            host: pages.host(),
-            answering_as: Some(link.recipient.clone()),
-            to_inbox: way.session().is_some(),
-            manner: pages.manner(),
-        },
+        page: way.page(pages, link, next),
         asked: asked(link),
         ending: ending(link, pages.language()),
         approved: proposing::approved(link, pages.language()),

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Days, NaiveDate, Utc};
 use domain::base::ids::IntentId;
 use domain::base::time::rfc3339;
 use domain::base::words::Language;
@@ -20,7 +20,7 @@ use super::language::in_languages;
 use super::session::Session;
 use super::session::see_other;
 use super::view::{
-    Held, INSIDE_STYLESHEET as STYLESHEET, OverviewPage, Page, RecordPage, Trouble, Visitor, line, machine, second,
+    Held, INSIDE_STYLESHEET as STYLESHEET, Manner, OverviewPage, Page, RecordPage, Trouble, Visitor, line, machine, second,
 };
 use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
@@ -143,21 +143,21 @@ impl Typed {
     }
 
     /// The search, and the sentences about fields that say nothing.
-    fn filter(&self, language: Language) -> (AuditFilter, Vec<&'static str>) {
+    fn filter(&self, manner: Manner) -> (AuditFilter, Vec<&'static str>) {
         let mut problems = Vec::new();
         let mut day = |text: &str, days: u64| {
-            let day = text.parse::<NaiveDate>().ok().and_then(|day| day.checked_add_days(Days::new(days)));
+            let day = text.parse::<NaiveDate>().ok().and_then(|day| manner.day(day.checked_add_days(Days::new(days))?));
             if !text.is_empty() && day.is_none() {
-                problems.push(language.not_a_date());
+                problems.push(manner.language.not_a_date());
             }
-            day.map(|day| day.and_time(NaiveTime::MIN).and_utc())
+            day
         };
         // The last day of a search belongs to it.
         let (from, to) = (day(&self.from, 0), day(&self.to, 1));
         let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let outcome = OUTCOMES.iter().find(|(name, _)| *name == self.outcome).map(|(_, outcome)| *outcome);
         if !self.outcome.is_empty() && outcome.is_none() {
-            problems.push(language.no_such_outcome());
+            problems.push(manner.language.no_such_outcome());
         }
         let filter = AuditFilter {
             from,
@@ -227,7 +227,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     if let Ok(id) = typed.intent.parse::<IntentId>() {
         return see_other(&format!("{AUDIT}/{id}"));
     }
-    let (filter, mut problems) = typed.filter(pages.language());
+    let (filter, mut problems) = typed.filter(pages.manner());
     if !typed.intent.is_empty() {
         problems.push(pages.language().not_an_intent_id());
     }
@@ -266,7 +266,7 @@ pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: 
         Err(response) => return response,
     };
     let typed = Typed::read(request.query_string());
-    let (AuditFilter { to, agent, .. }, problems) = typed.filter(pages.language());
+    let (AuditFilter { to, agent, .. }, problems) = typed.filter(pages.manner());
     let problem = problems.first().copied();
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = match problem {

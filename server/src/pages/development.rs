@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::language::in_languages;
-use super::view::{Page, STYLESHEET, line};
+use super::view::{Leads, Page, STYLESHEET, line};
 use super::{Pages, host_with_port};
 use crate::config::is_loopback;
 use crate::edge::shared::Shared;
@@ -146,7 +146,7 @@ pub(super) struct Holder<'a> {
 impl Pages {
     /// The parts that every page has, for a page that names no person.
     pub(super) fn plain(&self) -> Page {
-        Page { host: self.host(), answering_as: None, to_inbox: false, manner: self.manner() }
+        Page { host: self.host(), answering_as: None, leads: Leads::Nowhere, manner: self.manner() }
     }
 
     /// Development mode, and the origin of the request. `None` if the request did not come under our own name: a foreign name

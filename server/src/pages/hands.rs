@@ -43,17 +43,13 @@ impl HandButton {
 
     /// The request of the person who pressed the button, with what was typed.
     pub(super) fn request(self, principal: Principal, id: SuspensionId, typed: TypedHands<'_>) -> Request {
-        let command = match self {
-            Self::Claim => Ok(handing::hand(id, HandStep::Claim)),
-            Self::Release => Ok(handing::hand(id, HandStep::Release)),
-            Self::Delegate => handing::delegating(id, &DelegateRequest { to: typed.to.to_owned() }),
-            Self::Reassign => handing::reassigning(id, ReassignRequest { assignees: typed_assignees(typed.who) }),
-        };
-        let action = match self {
-            Self::Claim => Action::Claim,
-            Self::Release => Action::Release,
-            Self::Delegate => Action::Delegate,
-            Self::Reassign => Action::Reassign,
+        let (action, command) = match self {
+            Self::Claim => (Action::Claim, Ok(handing::hand(id, HandStep::Claim))),
+            Self::Release => (Action::Release, Ok(handing::hand(id, HandStep::Release))),
+            Self::Delegate => (Action::Delegate, handing::delegating(id, &DelegateRequest { to: typed.to.to_owned() })),
+            Self::Reassign => {
+                (Action::Reassign, handing::reassigning(id, ReassignRequest { assignees: typed_assignees(typed.who) }))
+            }
         };
         Request {
             principal,

@@ -47,6 +47,8 @@ const ANSWER_CHARS_MAX: usize = 40;
 struct HomePage {
     page: Page,
     development: bool,
+    /// Whether people can log in.
+    has_login: bool,
     inside: Option<Inside>,
 }
 
@@ -110,7 +112,8 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     {
         return see_other(INBOX);
     }
-    let page = HomePage { page: pages.plain(), development: pages.development.is_some(), inside: None };
+    let page =
+        HomePage { page: pages.plain(), development: pages.development.is_some(), has_login: pages.has_login(), inside: None };
     pages.page(StatusCode::OK, page.render())
 }
 
@@ -145,7 +148,7 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
         times_path: TIMES.path(),
         script_path: HOME.path(),
     };
-    let page = HomePage { page: pages.plain(), development: true, inside: Some(inside) };
+    let page = HomePage { page: pages.plain(), development: true, has_login: pages.has_login(), inside: Some(inside) };
     pages.live_page(status, page.render())
 }
 

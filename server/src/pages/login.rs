@@ -4,10 +4,14 @@
 //! gets the same reply and writes one row; only the form behind a link uses it. Failure: a link that was used, is too old or was replaced
 //! says so, and leads to the form for another one.
 
+use actix_web::cookie::time::Duration;
+use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_SECURITY_POLICY;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::base::ids::SuspensionId;
 use domain::people::person::read_address;
 use store::{Entered, LoginToken};
@@ -25,6 +29,10 @@ use crate::edge::shared::Shared;
 
 /// The query by which the page says that a link was asked for.
 const ASKED: &str = "asked";
+/// The cookie with what was typed, so that the page that says so can show it again. An address in a query would stand in the logs of proxies.
+const TYPED: &str = "login-typed";
+/// How long the cookie lasts: as long as a login link.
+const TYPED_LASTS: Duration = Duration::minutes(15);
 
 struct LoginPage {
     page: Page,
@@ -157,7 +165,34 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     if pages.is_under_another_name(&request) {
         return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
     }
-    form(&request, &shared, &pages, &Form::read(request.query_string().as_bytes()), None).await
+    let typed = if request.query_string() == ASKED { typed(&request) } else { None };
+    let typed = typed.unwrap_or_else(|| Form::read(request.query_string().as_bytes()));
+    form(&request, &shared, &pages, &typed, None).await
+}
+
+/// What was typed before the page said that a link is on its way.
+fn typed(request: &HttpRequest) -> Option<Form> {
+    let typed = URL_SAFE_NO_PAD.decode(request.cookie(TYPED)?.value()).ok()?;
+    Some(Form::read(&typed))
+}
+
+/// Leads to the page that says that a link is on its way, and keeps what was typed for it. The reply is the same for every address.
+fn asked(sent: &Form, pages: &Pages) -> HttpResponse {
+    let mut typed = url::form_urlencoded::Serializer::new(String::new());
+    typed.append_pair("address", &sent.address);
+    typed.extend_pairs(sent.question.map(|id| (QUESTION, id.expose())));
+    let cookie = Cookie::build(TYPED, URL_SAFE_NO_PAD.encode(typed.finish()))
+        .path(LOGIN)
+        .max_age(TYPED_LASTS)
+        .http_only(true)
+        .secure(pages.is_https())
+        .same_site(SameSite::Lax)
+        .finish();
+    let mut response = see_other(&format!("{LOGIN}?{ASKED}"));
+    if let Err(error) = response.add_cookie(&cookie) {
+        tracing::error!(error = %error, "failed to keep the address of a login");
+    }
+    response
 }
 
 /// Has a link sent, if the address is listed. The reply does not tell.
@@ -177,7 +212,7 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.request_login(address, sent.question).await {
-        Ok(()) => see_other(&format!("{LOGIN}?{ASKED}")),
+        Ok(()) => asked(&sent, &pages),
         Err(_) => pages.cannot_read(),
     }
 }
@@ -268,17 +303,15 @@ pub(super) fn destination(question: Option<SuspensionId>) -> String {
 
 /// Ends the session, or all sessions of the person.
 pub(super) async fn leave(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let sent = match sent(&request, payload, &pages).await {
+    let read = |body: &[u8]| {
+        let form = Form::read(body);
+        let nonce = form.nonce.clone();
+        (form, nonce)
+    };
+    let (sent, session) = match pages.sent(&request, payload, &shared, read).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
-    let session = match pages.session(&request, &shared).await {
-        Ok(session) => session,
-        Err(response) => return response,
-    };
-    if !session.fits(&sent.nonce, &pages) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
-    }
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     if shared.store.log_out(session.principal, sent.everywhere).await.is_err() {
         return pages.cannot_read();

@@ -22,6 +22,7 @@ mod language;
 mod live;
 mod login;
 mod mailbox;
+mod next;
 mod openid;
 mod passkeys;
 mod proposed;
@@ -182,6 +183,11 @@ impl AllPages {
     /// Whether a browser was shown how a question had ended.
     pub(crate) fn outcome_shown(&self) -> watch::Receiver<bool> {
         self.outcome_shown.subscribe()
+    }
+
+    /// Whether people can log in.
+    fn has_login(&self) -> bool {
+        self.sends_logins || self.issuer.is_some()
     }
 
     fn is_https(&self) -> bool {

@@ -20,7 +20,7 @@ use super::scripts::PASSKEY;
 use super::session::Session;
 use super::session::see_other;
 use super::signature::{Asked, SignedFields, User, usable};
-use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line, machine, second};
+use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, machine, second};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -52,7 +52,6 @@ struct Row {
 /// The fields of the forms.
 #[derive(Default)]
 struct Form {
-    nonce: String,
     /// The passkey that is removed.
     removed: String,
     /// Whether a passkey is to be made.
@@ -63,11 +62,12 @@ struct Form {
 }
 
 impl Form {
-    fn read(body: &[u8]) -> Self {
-        let mut form = Self::default();
+    /// Reads the form and its nonce.
+    fn read(body: &[u8]) -> (Self, String) {
+        let (mut form, mut nonce) = (Self::default(), String::new());
         for (name, value) in url::form_urlencoded::parse(body) {
             match name.as_ref() {
-                "nonce" => form.nonce = value.into_owned(),
+                "nonce" => nonce = value.into_owned(),
                 "removed" => form.removed = value.into_owned(),
                 "adds" => form.adds = true,
                 "new_authenticator_data" => form.new_authenticator_data = value.into_owned(),
@@ -75,7 +75,7 @@ impl Form {
                 name => form.signature.field(name, &value),
             }
         }
-        form
+        (form, nonce)
     }
 
     /// The passkey that the browser made; `None` if a part is missing or has another form.
@@ -91,16 +91,6 @@ impl Form {
     fn removal(&self) -> Option<(Octets, Assertion)> {
         Some((Octets::read(&self.removed, CREDENTIAL_ID_BYTES_MAX)?, self.signature.assertion()?))
     }
-}
-
-/// The form of a request and its session, if it came from our own page.
-async fn sent(request: &HttpRequest, payload: Payload, shared: &Shared, pages: &Pages) -> Result<(Form, Session), HttpResponse> {
-    let form = Form::read(&pages.posted(request, payload).await?.bytes);
-    let session = pages.session(request, shared).await?;
-    if !session.fits(&form.nonce, pages) {
-        return Err(pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
-    }
-    Ok((form, session))
 }
 
 /// The page with the person's passkeys.
@@ -122,10 +112,7 @@ async fn page(session: Session, shared: &Shared, pages: &Pages, problem: Option<
 
 /// Shows the passkeys of the person.
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    if pages.is_under_another_name(&request) {
-        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
-    }
-    let session = match pages.session(&request, &shared).await {
+    let session = match pages.entered(&request, &shared).await {
         Ok(session) => session,
         Err(response) => return response,
     };
@@ -135,7 +122,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
 
 /// Gives out the challenge for a change of the passkeys.
 pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match sent(&request, payload, &shared, &pages).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -154,7 +141,7 @@ pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Da
 
 /// Adds a passkey.
 pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match sent(&request, payload, &shared, &pages).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -165,7 +152,7 @@ pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Sha
 
 /// Removes a passkey.
 pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match sent(&request, payload, &shared, &pages).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };

@@ -39,16 +39,25 @@ async fn entered(
     }
 }
 
-/// The question, if the person may read it.
-async fn opened(session: &Session, id: SuspensionId, shared: &Shared, pages: &Pages) -> Result<LinkView, HttpResponse> {
+/// The question, if there is one and the person may read it.
+pub(super) async fn read(
+    session: &Session,
+    id: SuspensionId,
+    shared: &Shared,
+    pages: &Pages,
+) -> Result<Option<LinkView>, HttpResponse> {
     let _place = shared.admission.enter(Class::Read).await.map_err(|_| pages.cannot_read())?;
     match shared.store.question(session.principal.clone(), id).await {
-        Ok(link) => Ok(link),
-        Err(StoreError::Rejected(Rejection::NotFound | Rejection::Forbidden { .. })) => {
-            Err(pages.trouble(StatusCode::NOT_FOUND, Trouble::NoQuestion))
-        }
+        Ok(link) => Ok(Some(link)),
+        Err(StoreError::Rejected(Rejection::NotFound | Rejection::Forbidden { .. })) => Ok(None),
         Err(_) => Err(pages.cannot_read()),
     }
+}
+
+/// Like [`read`]; without a question, the page that says so.
+async fn opened(session: &Session, id: SuspensionId, shared: &Shared, pages: &Pages) -> Result<LinkView, HttpResponse> {
+    let found = read(session, id, shared, pages).await?;
+    found.ok_or_else(|| pages.trouble(StatusCode::NOT_FOUND, Trouble::NoQuestion))
 }
 
 /// The question in the path, for the person of the browser's session.

@@ -6,6 +6,8 @@
 
 use actix_web::cookie::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::StatusCode;
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
 use domain::people::preferences::Preferences;
@@ -14,7 +16,7 @@ use store::{OpenSession, SessionToken};
 
 use super::Pages;
 use super::guard::Form;
-use super::view::Visitor;
+use super::view::{Trouble, Visitor};
 use crate::edge::admission::Class;
 use crate::edge::reader::{Reader, person};
 use crate::edge::shared::Shared;
@@ -102,6 +104,30 @@ impl Pages {
     /// The session of a request. Without one, the response that leads to the login.
     pub(super) async fn session(&self, request: &HttpRequest, shared: &Shared) -> Result<Session, HttpResponse> {
         self.open_session(request, shared).await?.ok_or_else(|| see_other(LOGIN))
+    }
+
+    /// The form of a request, if it came from our own page, and its session, if the form was made for it. `read` gives the form and its nonce.
+    pub(super) async fn sent<F>(
+        &self,
+        request: &HttpRequest,
+        payload: Payload,
+        shared: &Shared,
+        read: impl FnOnce(&[u8]) -> (F, String),
+    ) -> Result<(F, Session), HttpResponse> {
+        let (form, nonce) = read(&self.posted(request, payload).await?.bytes);
+        let session = self.session(request, shared).await?;
+        if !session.fits(&nonce, self) {
+            return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+        }
+        Ok((form, session))
+    }
+
+    /// The session of a browser that opens a page of its person. A browser that knows the server under another name gets a page that says so.
+    pub(super) async fn entered(&self, request: &HttpRequest, shared: &Shared) -> Result<Session, HttpResponse> {
+        if self.is_under_another_name(request) {
+            return Err(self.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName));
+        }
+        self.session(request, shared).await
     }
 
     /// The session of a request; `None` if the browser has none, or if it has ended.

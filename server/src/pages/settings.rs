@@ -13,7 +13,7 @@ use store::StoreError;
 use super::Pages;
 use super::language::in_languages;
 use super::session::{Session, see_other};
-use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Trouble, Visitor, line};
+use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -62,24 +62,24 @@ impl SettingsPage {
 /// The fields of the form.
 #[derive(Default)]
 struct Form {
-    nonce: String,
     locale: String,
     time_zone: String,
 }
 
 impl Form {
-    fn read(body: &[u8]) -> Self {
-        let mut form = Self::default();
+    /// Reads the form and its nonce.
+    fn read(body: &[u8]) -> (Self, String) {
+        let (mut form, mut nonce) = (Self::default(), String::new());
         for (name, value) in url::form_urlencoded::parse(body) {
             let value = value.trim().to_owned();
             match name.as_ref() {
-                "nonce" => form.nonce = value,
+                "nonce" => nonce = value,
                 "locale" => form.locale = value,
                 "time_zone" => form.time_zone = value,
                 _ => {}
             }
         }
-        form
+        (form, nonce)
     }
 
     /// What the form says; an empty field says that the browser decides.
@@ -91,10 +91,7 @@ impl Form {
 
 /// Shows the settings of the person.
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    if pages.is_under_another_name(&request) {
-        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
-    }
-    match pages.session(&request, &shared).await {
+    match pages.entered(&request, &shared).await {
         Ok(session) => page(&session, &pages, StatusCode::OK),
         Err(response) => response,
     }
@@ -109,17 +106,10 @@ fn page(session: &Session, pages: &Pages, status: StatusCode) -> HttpResponse {
 
 /// Sets the language and the time zone of the person.
 pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let form = match pages.posted(&request, payload).await {
-        Ok(body) => Form::read(&body.bytes),
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+        Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
-    let session = match pages.session(&request, &shared).await {
-        Ok(session) => session,
-        Err(response) => return response,
-    };
-    if !session.fits(&form.nonce, &pages) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
-    }
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.choose_preferences(session.principal.clone(), form.preferences()).await {
         Ok(()) => see_other(SETTINGS),

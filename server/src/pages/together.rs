@@ -22,6 +22,7 @@ use store::{LinkView, StoreError};
 use super::Pages;
 use super::answer::{answer, note_view};
 use super::form::Form;
+use super::question::read;
 use super::reasons::{self, Reasons};
 use super::scripts::TIMES;
 use super::session::{Session, see_other};
@@ -146,7 +147,7 @@ impl Chosen {
     async fn read(ids: &[SuspensionId], session: &Session, shared: &Shared, pages: &Pages) -> Result<Self, HttpResponse> {
         let mut chosen = Self { links: Vec::new(), apart: Vec::new() };
         for id in ids {
-            let Some(link) = read(*id, session, shared, pages).await? else {
+            let Some(link) = read(session, *id, shared, pages).await? else {
                 chosen.apart.push(Apart::missing());
                 continue;
             };
@@ -170,16 +171,6 @@ impl Chosen {
             (choice.description, choice.metadata) = (None, None);
         }
         Choices::new(common)
-    }
-}
-
-/// A question, if there is one and the person may read it.
-async fn read(id: SuspensionId, session: &Session, shared: &Shared, pages: &Pages) -> Result<Option<LinkView>, HttpResponse> {
-    let _place = shared.admission.enter(Class::Read).await.map_err(|_| pages.cannot_read())?;
-    match shared.store.question(session.principal.clone(), id).await {
-        Ok(link) => Ok(Some(link)),
-        Err(StoreError::Rejected(Rejection::NotFound | Rejection::Forbidden { .. })) => Ok(None),
-        Err(_) => Err(pages.cannot_read()),
     }
 }
 
@@ -382,7 +373,7 @@ pub(super) async fn done(request: HttpRequest, shared: Data<Shared>, pages: Page
         let (id, told) = value.split_once('.').unwrap_or((&value, ""));
         let told = TOLD.iter().find(|(name, _)| *name == told).map(|(_, told)| *told);
         let Some(id) = SuspensionId::parse(id) else { continue };
-        match read(id, &session, &shared, &pages).await {
+        match read(&session, id, &shared, &pages).await {
             Ok(Some(link)) => lines.push(Line::of(&link, told, pages.language())),
             Ok(None) => {}
             Err(response) => return response,

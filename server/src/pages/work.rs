@@ -15,7 +15,7 @@ use super::Pages;
 use super::answer::opened;
 use super::development::{home, not_here};
 use super::session::see_other;
-use super::view::{Around, CameFrom, Page, Trouble};
+use super::view::{Around, CameFrom, Leads, Page, Trouble};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -43,7 +43,8 @@ pub(super) async fn around(shared: &Shared, pages: &Pages, link: &LinkView, back
     let by = &link.suspension.asked_by;
     let asker = Principal::agent(&by.name, by.owner.clone());
     let Ok(Some(work)) = shared.store.work(asker, link.suspension.intent_id).await else { return later() };
-    let page = Page { host: pages.host(), answering_as: Some(link.recipient.clone()), to_inbox: false, manner: pages.manner() };
+    let page =
+        Page { host: pages.host(), answering_as: Some(link.recipient.clone()), leads: Leads::Nowhere, manner: pages.manner() };
     let around = Around::new(page, CameFrom::Question { back, waiting: link.waiting }, work, link.now);
     pages.page(StatusCode::OK, around.render())
 }

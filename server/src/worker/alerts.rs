@@ -60,6 +60,7 @@ impl Logins {
         AlertMail {
             message_id: format!("reach-{}.{}@{domain}", alert.question.0, alert.person.0),
             recipient: alert.address.clone(),
+            language: alert.preferences.language().unwrap_or_default(),
             link: format!("{}questions/{question}", self.public_url),
             sent_at: alert.leased_at,
             agent: alert.agent.clone(),

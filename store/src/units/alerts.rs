@@ -81,6 +81,7 @@ pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<Leas
             tries: alert.tries,
             question: row.suspension.id,
             intent: row.suspension.intent_id,
+            preferences: admin.preferences,
             agent: row.suspension.asked_by.name,
             leased_at: now,
         });

@@ -435,6 +435,7 @@ on_one_store! {
                 ("record-late", format!("{base}audit/{}", questions[1].1), Some(&ada)),
                 ("record-long", format!("{base}audit/{newest}"), Some(&ada)),
                 ("audit-refused", format!("{base}audit"), Some(&operator)),
+                ("settings", format!("{base}settings"), Some(&operator)),
             ];
             for (name, url, person) in pages {
                 if let Some(person) = person {
@@ -442,6 +443,10 @@ on_one_store! {
                 }
                 browser.open(&url).await;
                 fits(&browser, name, (width, dark)).await;
+                if name == "settings" {
+                    browser.evaluate("document.querySelector('.account').open = true").await;
+                    fits(&browser, "settings-account", (width, dark)).await;
+                }
                 let errors = browser.console_errors().await;
                 assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");
             }

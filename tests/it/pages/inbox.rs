@@ -24,12 +24,12 @@ use crate::people::logins::log_in;
 /// A page without the words of agents has at most so many bytes.
 const PAGE_BYTES_MAX: usize = 60 * 1024;
 
-async fn open(app: &TestApp, person: &mut Person, query: &str) -> Page {
+pub(super) async fn open(app: &TestApp, person: &mut Person, query: &str) -> Page {
     person.open(&format!("{}inbox{query}", app.base)).await
 }
 
 /// Logs a listed person in.
-async fn enter(app: &TestApp, address: &str) -> Person {
+pub(super) async fn enter(app: &TestApp, address: &str) -> Person {
     mails(app).await;
     log_in(app, address).await
 }
@@ -449,7 +449,7 @@ fn say(text: &str) {
 }
 
 /// Waits until an expression holds on a page, as its script changes it.
-async fn until(browser: &Browser, done: &str) {
+pub(super) async fn until(browser: &Browser, done: &str) {
     let js = format!(
         "new Promise((yes) => {{
             const watch = new MutationObserver(() => check());
@@ -466,14 +466,16 @@ async fn until(browser: &Browser, done: &str) {
     assert_eq!(browser.evaluate(&js).await, true, "{done}");
 }
 
-async fn inbox_of(app: &TestApp, person: &Person, options: BrowserOptions) -> Browser {
+pub(super) async fn inbox_of(app: &TestApp, person: &Person, options: BrowserOptions) -> Browser {
     let browser = Browser::start(options).await;
     become_person(&browser, app, person).await;
     browser.open(&format!("{}inbox", app.base)).await;
     browser
 }
 
-const DESK: BrowserOptions = BrowserOptions { width: 1280, height: 800, dark: false, javascript: true };
+/// A window that is too narrow for a question beside the list.
+const TABLET: BrowserOptions = BrowserOptions { width: 1100, ..DESK };
+pub(super) const DESK: BrowserOptions = BrowserOptions { width: 1280, height: 800, dark: false, javascript: true };
 
 on_each_store! {
     /// What another person decides must not be decided a second time, and a new question must not wait for a reload.
@@ -486,7 +488,7 @@ on_each_store! {
         let (intent, id) = app.ask(json!({"question": "Deploy now?", "assignees": {"groups": ["finance"]}, "response_type": "confirm", "choices": null})).await;
         for browser in [&first, &second] {
             until(browser, &format!("document.getElementById('q-{id}')")).await;
-            until(browser, "document.querySelector('#spoken').textContent === 'New questions: 1'").await;
+            until(browser, "document.querySelector('#news').textContent === 'New questions: 1'").await;
             assert_eq!(browser.title().await, "Inbox (1) · Placet");
         }
         key.respond(intent, &id, "yes").await.ok();
@@ -515,7 +517,7 @@ on_one_store! {
         let yes_no = ask(app, json!({"question": "Deploy now?", "notify_to": [ADA], "response_type": "confirm", "choices": null, "timeout_seconds": 600})).await;
         let choices = json!([{"value": "eu", "label": "Europe"}, {"value": "us", "label": "America"}, {"value": "as", "label": "Asia"}]);
         let choice = ask(app, json!({"question": "Where?", "notify_to": [ADA, BOB], "response_type": "choice", "choices": choices, "timeout_seconds": 900})).await;
-        let browser = inbox_of(app, &ada, DESK).await;
+        let browser = inbox_of(app, &ada, TABLET).await;
         let at = |id: &str, part: &str| format!("{}questions/{id}{part}", app.base);
         let on = "document.activeElement.closest('#asks > li')?.id";
         browser.key("j").await;

@@ -4,6 +4,7 @@ mod answer;
 mod audit;
 pub(crate) mod browser;
 mod dashboard;
+mod desk;
 mod development;
 mod drafts;
 mod forms;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use store::inbox::SHOWN_MAX;
 
 use super::audit::become_person;
+use super::inbox::until;
 use super::looks::{fits, looks};
 use crate::people::assignees::{ADA, BOB, directory, key_of, mails};
 use crate::people::logins::log_in;
@@ -311,6 +312,13 @@ on_one_store! {
                     browser.key(key).await;
                 }
                 assert_eq!(browser.evaluate("document.querySelector('#chosen').textContent").await, "Marked: 2");
+                // A marked question that is decided elsewhere is marked no more.
+                let (intent, gone) = agent.ask(yes_no("Delete account 3?")).await;
+                until(&browser, &format!("document.getElementById('q-{gone}')")).await;
+                browser.click(&format!("[id='q-{gone}'] .pick")).await;
+                assert_eq!(browser.evaluate("document.querySelector('#chosen').textContent").await, "Marked: 3");
+                key_of(app, ADA, "ada").await.respond(intent, &gone, "no").await.ok();
+                until(&browser, "document.querySelector('#chosen').textContent === 'Marked: 2'").await;
                 browser.key("b").await;
                 while !browser.url().await.contains("/inbox/together?") {
                     harness::pause::pause().await;
@@ -323,6 +331,8 @@ on_one_store! {
             }
             let text = browser.text().await;
             assert!(text.contains("Delete account 1?") && text.contains("Delete account 2?") && !text.contains("Ship it?"), "{text}");
+            let first = browser.evaluate("document.querySelector('main form button').matches('[disabled][hidden]')").await;
+            assert_eq!(first, true, "Enter in a field presses no answer");
             browser.evaluate("document.querySelector('button[value=yes]').focus()").await;
             browser.press_enter().await;
             let text = browser.text().await;

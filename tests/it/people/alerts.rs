@@ -37,8 +37,10 @@ async fn received(app: &TestApp) -> Vec<(String, String)> {
 on_each_store! {
     /// Each listed admin gets one mail about a question, with a link to it and without its content; never a second one.
     async fn admins_are_told_once_when_too_few_are_left(app: &mut TestApp) {
-        let [_, bob, _] = directory(app).await;
+        let [_, bob, eve] = directory(app).await;
         list(app, BOSS, "admin").await;
+        let admin = app.api(Role::Admin);
+        admin.send(admin.request("PATCH", &eve).json(&json!({"locale": "de"}))).await.ok();
         let (_, id) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
         mails(app).await;
         assert_eq!(look(app).await, 0, "both could agree");
@@ -47,8 +49,9 @@ on_each_store! {
         assert_eq!(look(app).await, 2);
         let told = received(app).await;
         assert_eq!(told.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [BOSS, EVE]);
-        for (_, mail) in &told {
-            assert!(mail.contains(&format!("{}questions/{id}\n", app.base)) && mail.contains("Subject: Too few people"), "{mail}");
+        // Each mail is in the language of its reader.
+        for ((_, mail), subject) in told.iter().zip(["Too few people", "Zu wenige Personen"]) {
+            assert!(mail.contains(&format!("{}questions/{id}\n", app.base)) && mail.contains(&format!("Subject: {subject}")), "{mail}");
             assert!(!mail.contains("Refund") && !mail.contains("plc_") && !mail.contains(ADA), "{mail}");
         }
         assert_eq!(look(app).await, 0, "not twice");

@@ -129,7 +129,10 @@ on_each_store! {
             let mut person = app.person();
             let asked = ask(app, &mut person, address).await;
             let shown = person.follow(&at(app, "login"), &asked).await;
-            replies.push((asked.status, asked.header("location").to_owned(), asked.html, shown.status, shown.html));
+            // The page shows what was typed once more, because it may be mistyped.
+            assert!(shown.html.contains(&format!("name=\"address\" type=\"email\" autocomplete=\"email\" required maxlength=\"254\" value=\"{address}\"")), "{}", shown.html);
+            let html = shown.html.replace(address, "ADDRESS").replace(&shown.nonce(), "NONCE");
+            replies.push((asked.status, asked.header("location").to_owned(), asked.html, shown.status, html));
         }
         assert_eq!(replies[0], replies[1]);
         assert!(replies[0].4.contains("If the address may log in"), "{}", replies[0].4);
@@ -138,6 +141,7 @@ on_each_store! {
         for wrong in ["", "ada", "Ada <ada@example.com>", "ada@example.com, eve@example.com"] {
             let refused = ask(app, &mut app.person(), wrong).await;
             assert!(refused.status == 422 && refused.html.contains("Type one e-mail address"), "{wrong}: {}", refused.html);
+            assert!(refused.html.contains(&format!("value=\"{}\"", wrong.replace('<', "&#60;").replace('>', "&#62;"))), "{wrong}: {}", refused.html);
         }
     }
 

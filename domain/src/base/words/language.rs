@@ -10,6 +10,7 @@ use super::{Amount, Stressed};
 /// All words in English.
 mod en {
     pub(super) use super::super::en::*;
+    pub(super) use super::super::en_alerts::*;
     pub(super) use super::super::en_forms::*;
     pub(super) use super::super::en_grounds::*;
 }
@@ -17,6 +18,7 @@ mod en {
 /// All words in German.
 mod de {
     pub(super) use super::super::de::*;
+    pub(super) use super::super::de_alerts::*;
     pub(super) use super::super::de_forms::*;
     pub(super) use super::super::de_grounds::*;
 }
@@ -117,6 +119,8 @@ words! {
         link_is_yours: LINK_IS_YOURS,
         replies_are_not_read: REPLIES_ARE_NOT_READ,
         login_subject: LOGIN_SUBJECT,
+        alert_subject: ALERT_SUBJECT,
+        alert_remedy: ALERT_REMEDY,
         login_heading: LOGIN_HEADING,
         to_the_login: TO_THE_LOGIN,
         keep_the_checkpoint: KEEP_THE_CHECKPOINT,
@@ -278,6 +282,7 @@ words! {
         fn sent_to(recipient: &str, why: &str) -> String;
         fn others_wait(count: u32) -> Option<String>;
         fn a_login_was_asked_for(host: &str) -> String;
+        fn too_few_are_left(host: &str, agent: &str, question: &str) -> String;
         fn login_link_lasts(minutes: i64) -> String;
         fn checkpoint_subject(size: u64, origin: &str) -> String;
         fn checkpoint_covers(size: u64, origin: &str) -> String;

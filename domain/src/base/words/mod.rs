@@ -4,6 +4,7 @@
 //! markup inside them are in the server's templates. There they are macros, because a template engine escapes the values in them.
 
 mod de;
+mod de_alerts;
 mod de_forms;
 mod de_grammar;
 mod de_grounds;

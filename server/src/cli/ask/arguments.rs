@@ -150,7 +150,7 @@ impl AskArgs {
             return Ok(Asked::Words(finished(self, question, fallback.map(str::to_owned), idempotency_key)?));
         }
         if let Some(file) = &self.form {
-            let schema: Value = json_in(file)?;
+            let schema = form_in(file)?;
             let fallback = fallback.map(serde_json::from_str).transpose().context("--fallback must be JSON, as the answer is")?;
             let question = Question::form(&self.question);
             let question = if schema.is_array() { question.questions(schema) } else { question.schema(schema) };
@@ -185,14 +185,49 @@ impl AskArgs {
     }
 }
 
-/// Adds the options that all kinds of questions share.
-/// The JSON in a file.
-fn json_in(file: &Path) -> anyhow::Result<Value> {
-    let text = std::fs::read(file).with_context(|| format!("failed to read {}", file.display()))?;
+/// The JSON in the file of a flag.
+fn json_in(flag: &str, file: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read(file).with_context(|| format!("failed to read {} ({flag})", file.display()))?;
     // Some editors on Windows begin a file with a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-    json::parse(text).with_context(|| format!("{} is no JSON that this server reads", file.display()))
+    json::parse(text).with_context(|| format!("{} ({flag}) is no JSON that this program reads", file.display()))
 }
+
+/// The JSON object in the file of a flag.
+fn object_in(flag: &str, file: &Path, what: &str) -> anyhow::Result<Value> {
+    let read = json_in(flag, file)?;
+    ensure!(read.is_object(), "{} ({flag}) holds {}, and must hold a JSON object: {what}", file.display(), kind_of(&read));
+    Ok(read)
+}
+
+/// The form in the file of `--form`: a JSON Schema, or a list of questions.
+fn form_in(file: &Path) -> anyhow::Result<Value> {
+    const WHAT: &str = "a JSON Schema of the answer, like {\"type\": \"object\", \"properties\": {\"amount\": {\"type\": \"number\"}}}, \
+                        or a list of questions, like [{\"name\": \"amount\", \"question\": \"How much?\", \"response_type\": \"text\"}]";
+    let read = json_in("--form", file)?;
+    let is_form = match &read {
+        Value::Object(_) => true,
+        Value::Array(questions) => !questions.is_empty() && questions.iter().all(Value::is_object),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    ensure!(is_form, "{} (--form) holds {}, and must hold {WHAT}", file.display(), kind_of(&read));
+    Ok(read)
+}
+
+/// The kind of a JSON value, for messages.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(list) if list.is_empty() => "an empty list",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Adds the options that all kinds of questions share.
 
 fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idempotency_key: &str) -> anyhow::Result<Question<T>> {
     let mut question = question.idempotency_key(idempotency_key);
@@ -224,8 +259,9 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
         question = question.risk(risk);
     }
     if let Some(file) = &args.explanation {
-        let explanation = serde_json::from_value(json_in(file)?);
-        question = question.explanation(explanation.with_context(|| format!("{} is no explanation", file.display()))?);
+        let explanation = serde_json::from_value(json_in("--explanation", file)?);
+        question =
+            question.explanation(explanation.with_context(|| format!("{} (--explanation) is no explanation", file.display()))?);
     }
     if let Some(reversibility) = args.reversibility {
         question = question.reversibility(reversibility);
@@ -234,10 +270,10 @@ fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idemp
         question = question.question_key(key);
     }
     if let Some(file) = &args.proposal {
-        question = question.proposal(json_in(file)?);
+        question = question.proposal(object_in("--proposal", file, "the arguments of the action")?);
     }
     if let Some(file) = &args.editable {
-        question = question.editable(json_in(file)?);
+        question = question.editable(object_in("--editable", file, "the JSON Schema of the members that people may edit")?);
     }
     if args.comment_on_refusal {
         question = question.comment_on_refusal();

@@ -16,6 +16,14 @@ const CHECK: &str = "public URL";
 const START: &str = "Start the server and run the doctor again.";
 
 pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) -> anyhow::Result<Finding> {
+    // Without a port there is no address that could be tried, and no advice to start the server helps.
+    if settings.listen.port() == 0 {
+        return Ok(Finding::warn(
+            CHECK,
+            "The setting listen has port 0, which takes another free port at each start, so links in mails soon lead nowhere.",
+            "Name a port: listen = \"127.0.0.1:8080\" in the file, PLACET_LISTEN, or --listen.",
+        ));
+    }
     let local = Url::parse(&format!("http://{}/", dialled(settings.listen)))?;
     let public_url = &Url::parse(&settings.public_url)?;
     let Some(inspection) = inspection else {
@@ -29,13 +37,6 @@ pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) 
     let Some(secret) = inspection.secret else {
         return Ok(Finding::warn(CHECK, "No server has run on this database yet, so nothing can lead to it.", START));
     };
-    if settings.listen.port() == 0 {
-        return Ok(Finding::warn(
-            CHECK,
-            "Port 0 takes any free port, so no address leads to it for long.",
-            "Choose a port for --listen.",
-        ));
-    }
     let instance = Instance::new(secret);
     let reached = ask(public_url, &instance, &SystemEntropy).await?;
     let runs = reached == Reached::This || ask(&local, &instance, &SystemEntropy).await? == Reached::This;

@@ -3,7 +3,7 @@
 (() => {
   const EVERY = 15000, MINUTE = 60000;
   const one = (css) => document.querySelector(css);
-  const page = one("#live"), gone = one("#gone"), form = one("form");
+  const page = one("#live"), gone = one("#gone"), form = one("#answer-form");
   if (!page) return;
   const left = one(".left"), bar = one(".bar"), spoken = one("#spoken"), words = page.dataset;
   let zero = words.left ? performance.now() + +words.left : null, whole = +words.window;
@@ -30,18 +30,18 @@
     left.textContent = words.closed;
     spoken.textContent = one("#live h3").textContent = words[how] || words.other;
     // `disabled` is not used, because it would take the focus away.
-    for (const button of document.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+    for (const button of form ? form.elements : []) if (button.type === "submit") button.setAttribute("aria-disabled", "true");
   }
 
   // Asks the server for the state of the question and shows it, or shows that the server does not answer.
   async function look() {
     try {
-      const answer = await fetch(location.pathname + "/state", { credentials: "same-origin", cache: "no-store" });
+      const answer = await fetch(words.from + "/state", { credentials: "same-origin", cache: "no-store" });
       if (answer.status < 502) heard = gone.hidden = true;
       if (!answer.ok) throw answer.status;
       const state = await answer.json(), to = state.deadline;
       pause = EVERY;
-      if (sent) return;
+      if (sent || !page.isConnected) return;
       if (state.ended) return end(state.ended);
       if (to && to.at !== words.at) {
         // People got more time.
@@ -59,8 +59,11 @@
     }
   }
 
+  const backs = ["focus", "online", "visibilitychange"];
   async function ask() {
-    if (ended || sent || document.hidden) return;
+    // In the inbox, another question may have taken the place of this one.
+    if (!page.isConnected) for (const back of backs) removeEventListener(back, ask);
+    if (ended || !page.isConnected || sent || document.hidden) return;
     clearTimeout(timer);
     // The script asks at most every two seconds, however many events call this function.
     const wait = asked + 2000 - performance.now();
@@ -70,7 +73,7 @@
     timer = setTimeout(ask, pause);
   }
 
-  form.onsubmit = async (event) => {
+  if (form) form.onsubmit = async (event) => {
     if (ended) return event.preventDefault();
     // If the server has never answered this script, the form is sent as if there were no script.
     if (sent || !heard || !form.requestSubmit) return (sent = true);
@@ -81,8 +84,8 @@
     form.requestSubmit(event.submitter);
   };
   count();
-  setInterval(count, 1000);
+  const tick = setInterval(() => (page.isConnected ? count() : clearInterval(tick)), 1000);
   ask();
   onpageshow = (shown) => shown.persisted && location.reload();
-  for (const back of ["focus", "online", "visibilitychange"]) addEventListener(back, ask);
+  for (const back of backs) addEventListener(back, ask);
 })();

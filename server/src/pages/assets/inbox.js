@@ -1,4 +1,4 @@
-// Moves through the inbox by keys, counts down, and keeps the list up to date. It answers no question.
+// Moves through the inbox by keys, shows a question beside the list, counts down, and keeps the list up to date. It answers no question.
 "use strict";
 (() => {
   const EVERY = 15000, MINUTE = 60000;
@@ -6,7 +6,7 @@
   const all = (css, within = document) => [...within.querySelectorAll(css)];
   const page = one("#page");
   if (!page) return;
-  const words = page.dataset, spoken = one("#spoken"), out = one("#out"), lost = one("#gone");
+  const words = page.dataset, spoken = one("#news"), out = one("#out"), lost = one("#lost");
   const asks = () => one("#asks"), rows = () => all("#asks > li");
   let here = null, mark = one("#inbox").dataset.mark, ended = false, looking = false, again = false, heard = 0;
 
@@ -22,13 +22,92 @@
 
   // Time.
   function count() {
-    for (const left of all("[data-left]")) {
+    for (const left of all(".chip[data-left]")) {
       left.zero ??= performance.now() + +left.dataset.left;
       const ms = left.zero - performance.now();
       left.textContent = ms > 0 ? words.text.replace("{}", inWords(ms, words)) : words.over;
       if (ms < 15 * MINUTE) left.closest("li").classList.add("soon");
     }
   }
+
+  // The pane beside the list, in a wide window: the question's own page, with the form that its own address takes.
+  const pane = one("#pane"), nothing = pane.firstElementChild, wide = matchMedia("(min-width:75rem)");
+  // The parts in which something was typed, by the address of the question: they come back as they were left.
+  const begun = new Map();
+  let beside = null, goal = null, turns = 0, rest = 0;
+  const fit = () => {
+    page.classList.toggle("desk", wide.matches);
+    pane.hidden = !wide.matches;
+  };
+  wide.onchange = fit;
+  fit();
+  pane.oninput = () => begun.set(beside, pane.firstElementChild);
+
+  function part(html, path) {
+    // The style of the page is here already, and this page allows no other.
+    const fresh = new DOMParser().parseFromString(html.replace(/<style>[^]*?<\/style>/, ""), "text/html");
+    const main = one("main", fresh), part = document.createElement("div");
+    const title = main && one("h1", main);
+    if (!title) return null;
+    part.className = main.className;
+    part.scripts = all("script", fresh).map((script) => script.getAttribute("src"));
+    part.append(...main.childNodes);
+    title.setAttribute("aria-level", "2");
+    title.tabIndex = -1;
+    for (const link of all("a[href^='?']", part)) link.setAttribute("href", path + link.getAttribute("href"));
+    return part;
+  }
+
+  async function bring(path) {
+    const own = ++turns;
+    beside = path;
+    for (const item of all("#asks .item"))
+      if (item.pathname === path) item.setAttribute("aria-current", "true");
+      else item.removeAttribute("aria-current");
+    pane.replaceChildren();
+    let found = begun.get(path);
+    if (!found) {
+      try {
+        const answer = await fetch(path, { cache: "no-store", redirect: "manual" });
+        found = answer.ok ? part(await answer.text(), path) : null;
+      } catch (error) {
+        found = null;
+      }
+    }
+    if (own !== turns) return;
+    if (!found) {
+      // The page itself says why.
+      if (goal) return location.assign(goal.href);
+      beside = null;
+      return pane.replaceChildren(nothing);
+    }
+    pane.replaceChildren(found);
+    pane.scrollTop = 0;
+    for (const src of found.scripts)
+      if (!one(`head script[src="${src}"]`)) found.append(Object.assign(document.createElement("script"), { src }));
+    dispatchEvent(new Event("times"));
+    reach();
+  }
+
+  // Goes to the part of the pane to which a link leads.
+  function reach() {
+    if (!goal || !pane.contains(one("h1", pane))) return;
+    const to = goal.hash && one(goal.hash, pane);
+    goal = null;
+    (to && !to.disabled ? to : one("h1", pane)).focus();
+  }
+  function turn(link, goes) {
+    goal = goes ? link : null;
+    if (link.pathname === beside) reach();
+    else bring(link.pathname);
+  }
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("#asks a[href^='/questions/']");
+    if (!link || !wide.matches || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    clearTimeout(rest);
+    turn(link, true);
+  });
 
   // The row at which the keys work: the one with the focus, the last one that had it, or the first.
   const row = () => document.activeElement.closest?.("#asks > li") ?? (here?.isConnected ? here : rows()[0]);
@@ -39,6 +118,9 @@
     if (!to) return;
     one(".item", to).focus();
     to.scrollIntoView({ block: "nearest" });
+    // A question is brought when the reader stays at it.
+    clearTimeout(rest);
+    rest = setTimeout(() => wide.matches && turn(one(".item", to)), 150);
   }
   const press = (link) => link && link.click();
   const keys = {
@@ -74,11 +156,11 @@
     act();
   });
   const chosen = one("#chosen");
-  document.addEventListener("change", (event) => {
-    if (!event.target.closest(".pick")) return;
+  function tell() {
     const count = all(".pick :checked").length;
-    chosen.textContent = count ? chosen.dataset.text.replace("{}", count) : "";
-  });
+    if (chosen) chosen.textContent = count ? chosen.dataset.text.replace("{}", count) : "";
+  }
+  document.addEventListener("change", (event) => event.target.closest(".pick") && tell());
   document.addEventListener("focusin", (event) => {
     const at = event.target.closest("#asks > li");
     if (!at) return;
@@ -105,6 +187,8 @@
         continue;
       }
       departed++;
+      // The script of the question beside the list asks what became of it.
+      if (one(".item", li).pathname === beside) dispatchEvent(new Event("focus"));
       li.classList.add("gone");
       const said = document.createElement("p");
       said.className = "small gone-note";
@@ -129,6 +213,7 @@
       const old = one(part);
       if (!old.contains(document.activeElement)) old.replaceWith(document.adoptNode(one(part, fresh)));
     }
+    tell();
     mark = fresh.dataset.mark;
     document.title = fresh.dataset.title;
     count();

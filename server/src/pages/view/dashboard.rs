@@ -79,12 +79,12 @@ impl DashboardPage {
         times_path: String,
         found: &Dashboard,
     ) -> Self {
-        let language = page.manner.language;
         let questions = &found.questions;
         let counted: Vec<Counted> = questions.iter().map(|own| own.counted.clone()).collect();
         let count_of = |outcome| counted.iter().filter(|question| question.outcome == outcome).count() as u64;
         let groups = found.groups.iter().map(|name| (name.clone(), group.as_ref() == Some(name))).collect();
         let looks = counted.iter().filter_map(|question| Some((question.viewed_at? - question.asked_at).num_seconds()));
+        let periods = periods(&counted, page.manner);
         Self {
             page,
             visitor,
@@ -99,7 +99,7 @@ impl DashboardPage {
             answered: count_of(Outcome::Answered),
             ended: questions.len() as u64 - count_of(Outcome::Waiting),
             fell_back: questions.iter().filter(|own| own.fell_back).count() as u64,
-            periods: periods(&counted, language),
+            periods,
             times: classes(counted.iter().filter_map(answer_seconds)),
             views: classes(looks),
             rungs: rungs(questions),

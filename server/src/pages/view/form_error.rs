@@ -30,7 +30,12 @@ pub(in crate::pages) enum FormError {
     /// The reader would hand on a place in which an answer counts.
     HasAnswered,
     /// The place cannot be handed to the person who was named, for this reason.
-    NotHanded(String),
+    NotHanded {
+        /// The rule that is broken.
+        rule: String,
+        /// The reason, in English.
+        reason: String,
+    },
     /// Nothing was typed that could be a draft.
     NoDraft,
     /// The draft breaks a rule, for this reason.
@@ -65,8 +70,9 @@ impl FormError {
 
     /// The error of a place that was not handed on, because a field of the request breaks a rule.
     pub(in crate::pages) fn not_handed(errors: &[domain::base::field::FieldError]) -> Self {
-        let first = errors.first().map(|error| visible_line(&error.message)).unwrap_or_default();
-        Self::NotHanded(first)
+        let first = errors.first().map(|error| (error.rule.clone(), visible_line(&error.message)));
+        let (rule, reason) = first.unwrap_or_default();
+        Self::NotHanded { rule, reason }
     }
 
     pub(super) fn heading(&self, language: Language) -> String {
@@ -79,7 +85,7 @@ impl FormError {
             Self::LookFirst => language.look_at_the_changes().to_owned(),
             Self::ProposalChanged { .. } => language.proposal_has_changed().to_owned(),
             Self::NotAssigned => language.not_assigned_to_you().to_owned(),
-            Self::HasAnswered | Self::NotHanded(_) => language.place_was_not_handed_on().to_owned(),
+            Self::HasAnswered | Self::NotHanded { .. } => language.place_was_not_handed_on().to_owned(),
             Self::NoDraft | Self::DraftRefused(_) | Self::DraftNotSaved => language.draft_is_not_saved().to_owned(),
             Self::DraftIsGone => language.draft_is_gone().to_owned(),
             Self::NotAChoice => language.not_one_of_the_choices().to_owned(),
@@ -102,7 +108,7 @@ impl FormError {
             | Self::Unheard
             | Self::NotAssigned
             | Self::HasAnswered
-            | Self::NotHanded(_)
+            | Self::NotHanded { .. }
             | Self::NoDraft
             | Self::DraftRefused(_)
             | Self::DraftNotSaved

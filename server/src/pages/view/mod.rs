@@ -28,6 +28,7 @@ mod trouble;
 
 use chrono::{DateTime, Utc};
 use domain::base::text::{repeats, truncated, visible, visible_line};
+use store::inbox::Tally;
 
 pub(super) use self::around::{Around, CameFrom};
 pub(super) use self::choices::Choices;
@@ -78,10 +79,30 @@ pub(super) struct Page {
     pub host: String,
     /// The person this link belongs to.
     pub answering_as: Option<String>,
-    /// Whether the reader has logged in, so that the page leads to the inbox.
-    pub to_inbox: bool,
+    /// Where the page leads beside its own form.
+    pub leads: Leads,
     /// How the page speaks to its reader.
     pub manner: Manner,
+}
+
+/// Where a page about a question leads beside its own form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Leads {
+    /// Nowhere: the reader has no inbox that is known.
+    Nowhere,
+    /// To the login, because the reader came by a link and is listed.
+    Login,
+    /// To the inbox of the reader, who logged in, and to the question that waits next, if that was looked up.
+    Inbox(Option<Next>),
+}
+
+/// The question that waits next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Next {
+    /// Its address; absent if no question waits.
+    pub href: Option<String>,
+    /// How many questions wait.
+    pub tally: Tally,
 }
 
 /// The parts of every page behind the login: the person who logged in.

@@ -1,6 +1,6 @@
 //! Moments and the time between them, in words for people.
 
-use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, Utc};
 use domain::base::words::Language;
 use domain::people::preferences::TimeZone;
 
@@ -53,13 +53,23 @@ pub(in crate::pages) struct Manner {
 
 impl Manner {
     /// The name of the zone in which times are told.
-    pub(super) fn zone_name(self) -> String {
+    pub(in crate::pages) fn zone_name(self) -> String {
         self.zone.map_or_else(|| "UTC".to_owned(), |zone| zone.to_string())
     }
 
     /// The time on the reader's clocks.
-    fn clock(self, at: DateTime<Utc>) -> DateTime<Utc> {
+    pub(in crate::pages) fn clock(self, at: DateTime<Utc>) -> DateTime<Utc> {
         self.zone.map_or(at, |zone| zone.clock(at).0)
+    }
+
+    /// The moment at which the reader's clocks show a time; `None` if they never show it.
+    pub(in crate::pages) fn moment_at(self, there: NaiveDateTime) -> Option<DateTime<Utc>> {
+        self.zone.map_or_else(|| Some(there.and_utc()), |zone| zone.moment(there))
+    }
+
+    /// The moment at which a day of the reader begins; `None` if there is no such day.
+    pub(in crate::pages) fn day(self, day: NaiveDate) -> Option<DateTime<Utc>> {
+        self.zone.map_or_else(|| Some(day.and_time(NaiveTime::MIN).and_utc()), |zone| zone.day(day))
     }
 
     /// A time on the reader's clocks, in words, with the name of the zone behind it.

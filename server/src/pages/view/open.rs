@@ -9,6 +9,7 @@ use domain::suspension::AskedBefore;
 use domain::suspension::demand::{COMMENT, Risk};
 use domain::suspension::quorum::Quorum;
 use serde_json::Value;
+use store::inbox::COUNTED_MAX;
 
 use super::super::context::{Table, entries, label, not_drawn};
 use super::super::fold::{Folds, Hidden, Length};
@@ -19,7 +20,7 @@ use super::form_error::FormError;
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
 use super::{
-    Asked, Card, Cell, Choices, DraftsShown, FieldError, FieldKind, Fields, GroundsShown, Page, PlanRow, ProposalShown,
+    Asked, Card, Cell, Choices, DraftsShown, FieldError, FieldKind, Fields, GroundsShown, Leads, Page, PlanRow, ProposalShown,
     STYLESHEET, Silence, line,
 };
 

@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::text::visible;
+use store::inbox::COUNTED_MAX;
 
 use super::super::context::{Table, entries};
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::moment::{machine, minute, received, second};
 use super::timeline::{Timeline, What};
-use super::{ApprovedShown, Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
+use super::{ApprovedShown, Asked, Card, Cell, Given, Leads, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
 
 /// A question that can no longer be answered.
 #[derive(Debug, Clone)]

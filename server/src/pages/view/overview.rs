@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use domain::base::name::is_same_in_any_case;
-use domain::base::words::Language;
 use store::audit::Outcome;
 use store::overview::{Counted, Overview};
 
 use super::super::language::in_languages;
-use super::moment::{machine, second};
+use super::moment::{Manner, machine, second};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
 /// How many periods the picture of outcomes has at most.
@@ -60,7 +59,6 @@ in_languages!(OverviewPage, "overview.html");
 /// The questions that were asked in one period.
 #[derive(Debug)]
 pub(super) struct Period {
-    pub(super) begins: DateTime<Utc>,
     pub(super) label: String,
     /// In the order of [`STACKED`].
     pub(super) counts: [u64; 6],
@@ -121,7 +119,7 @@ impl OverviewPage {
         let questions = &overview.questions;
         let count_of = |outcome| questions.iter().filter(|question| question.outcome == outcome).count() as u64;
         let (people, people_left_out) = people(questions);
-        let language = page.manner.language;
+        let manner = page.manner;
         Self {
             page,
             visitor,
@@ -133,7 +131,7 @@ impl OverviewPage {
             ended: questions.len() as u64 - count_of(Outcome::Waiting),
             since: overview.since,
             has_more: overview.has_more,
-            periods: periods(questions, language),
+            periods: periods(questions, manner),
             times: classes(questions.iter().filter_map(answer_seconds)),
             views: classes(questions.iter().filter_map(|question| Some((question.viewed_at? - question.asked_at).num_seconds()))),
             people,
@@ -147,14 +145,16 @@ impl OverviewPage {
 }
 
 /// The questions by the time at which they were asked.
-pub(super) fn periods(questions: &[Counted], language: Language) -> Vec<Period> {
+pub(super) fn periods(questions: &[Counted], manner: Manner) -> Vec<Period> {
     let (Some(newest), Some(oldest)) = (questions.first(), questions.last()) else { return Vec::new() };
     let span = (newest.asked_at - oldest.asked_at).abs();
     let fits = |length: &&TimeDelta| span.num_seconds() / length.num_seconds() + 2 <= PERIODS_MAX;
     let length = PERIODS.iter().find(fits).copied().unwrap_or_else(|| longest(span));
     let mut counts: BTreeMap<DateTime<Utc>, [u64; 6]> = BTreeMap::new();
     for question in questions {
-        let begins = question.asked_at.duration_trunc(length).unwrap_or(question.asked_at);
+        // The days and hours are those of the reader's clocks.
+        let asked_at = manner.clock(question.asked_at);
+        let begins = asked_at.duration_trunc(length).unwrap_or(asked_at);
         let place = STACKED.iter().position(|(outcome, _)| *outcome == question.outcome).unwrap_or_default();
         counts.entry(begins).or_default()[place] += 1;
     }
@@ -162,10 +162,9 @@ pub(super) fn periods(questions: &[Counted], language: Language) -> Vec<Period> 
     let step = 100.0 / f64::from(u32::try_from(counts.len()).unwrap_or(1));
     let period = |(place, (begins, counts)): (usize, (DateTime<Utc>, [u64; 6]))| {
         let left = step * f64::from(u32::try_from(place).unwrap_or_default());
-        let day = language.day(begins);
-        let label = if length < TimeDelta::days(1) { format!("{day} {}", language.clock(begins)) } else { day };
+        let day = manner.language.day(begins);
+        let label = if length < TimeDelta::days(1) { format!("{day} {}", manner.language.clock(begins)) } else { day };
         Period {
-            begins,
             label,
             bars: bars(&counts, most),
             counts,
@@ -281,13 +280,28 @@ mod tests {
                 question(at(20, 59) - TimeDelta::hours(number), STACKED[usize::try_from(number).unwrap() % 6].0, 9, "ada", &[])
             })
             .collect();
-        let periods = periods(&questions, Language::English);
+        let periods = periods(&questions, Manner::default());
         assert!(i64::try_from(periods.len()).unwrap() <= PERIODS_MAX, "{periods:?}");
         assert_eq!(periods.iter().flat_map(|period| period.counts).sum::<u64>(), 30);
         for period in &periods {
             assert!(period.bars.iter().map(|bar| bar.height).sum::<u64>() <= HEIGHT, "{period:?}");
         }
-        assert!(super::periods(&[], Language::English).is_empty());
+        assert!(super::periods(&[], Manner::default()).is_empty());
+    }
+
+    /// A question that was asked late in the evening belongs to the day on the reader's calendar.
+    #[test]
+    fn days_are_those_of_the_reader() {
+        let questions: Vec<Counted> = [at(23, 30), at(10, 0), at(10, 0) - TimeDelta::days(1)]
+            .map(|at| question(at, Outcome::Answered, 9, "ada", &[]))
+            .into();
+        let days = |zone: Option<&str>| {
+            let manner = Manner { zone: zone.map(|zone| zone.parse().unwrap()), ..Manner::default() };
+            periods(&questions, manner).iter().map(|period| (period.label.clone(), period.counts[0])).collect::<Vec<_>>()
+        };
+        assert_eq!(days(None), [("23 Nov".to_owned(), 1), ("24 Nov".to_owned(), 2)]);
+        let vienna = [("23 Nov".to_owned(), 1), ("24 Nov".to_owned(), 1), ("25 Nov".to_owned(), 1)];
+        assert_eq!(days(Some("Europe/Vienna")), vienna);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use domain::suspension::{Style, SuspensionChoice};
 use serde_json::json;
 
 use super::{
-    Answers, Asked, Choices, DraftsShown, GroundsShown, HandsShown, Manner, OpenQuestion, Page, PlanRow, Reading, Silence,
+    Answers, Asked, Choices, DraftsShown, GroundsShown, HandsShown, Leads, Manner, OpenQuestion, Page, PlanRow, Reading, Silence,
 };
 
 pub(super) fn at(hour: u32, minute: u32) -> DateTime<Utc> {
@@ -24,7 +24,7 @@ pub(super) fn page() -> Page {
     Page {
         host: "placet.example".to_owned(),
         answering_as: Some("priya@example.com".to_owned()),
-        to_inbox: false,
+        leads: Leads::Nowhere,
         manner: Manner::default(),
     }
 }

@@ -1,0 +1,204 @@
+//! Where people work: from one question to the next, beside the list and from page to page.
+
+use domain::people::principal::Role;
+use harness::app::TestApp;
+use harness::person::Person;
+use harness::{on_each_store, on_one_store};
+use serde_json::{Value, json};
+use store::inbox::SHOWN_MAX;
+
+use super::inbox::{DESK, copies, enter, inbox_of, open, until};
+use super::looks::fits;
+use crate::people::assignees::{ADA, BOB, EVE, directory, key_of, list, mails};
+
+fn yes_no(question: &str, to: Value, seconds: u32) -> Value {
+    json!({"question": question, "response_type": "confirm", "choices": null, "assignees": to, "timeout_seconds": seconds})
+}
+
+async fn ask(app: &TestApp, question: &str, to: Value, seconds: u32) -> String {
+    app.ask(yes_no(question, to, seconds)).await.1
+}
+
+fn page_of(app: &TestApp, id: &str) -> String {
+    format!("{}questions/{id}", app.base)
+}
+
+/// The way from a page to the question that waits next, and the words of the link.
+fn next(html: &str) -> Option<(String, String)> {
+    let (_, link) = html.split_once("id=\"next\" href=\"/questions/")?;
+    let (id, rest) = link.split_once("\">")?;
+    Some((id.to_owned(), rest.split('<').next()?.to_owned()))
+}
+
+async fn answer(app: &TestApp, person: &mut Person, id: &str) -> String {
+    person.answer(&page_of(app, id), "yes").await.html
+}
+
+on_each_store! {
+    /// Three decisions need no way back over the list, and the number is that of the list.
+    async fn an_answer_leads_to_the_question_that_waits_next(app: &mut TestApp) {
+        directory(app).await;
+        let to_ada = json!({"people": [ADA]});
+        let mut ada = enter(app, ADA).await;
+        let last = ask(app, "Third?", to_ada.clone(), 900).await;
+        let first = ask(app, "First?", to_ada.clone(), 600).await;
+        let both = json!({"question": "Second?", "assignees": {"people": [ADA, BOB]}, "quorum": {"required_approvals": 2}, "timeout_seconds": 700});
+        let second = app.ask(both).await.1;
+        ask(app, "Of another?", json!({"people": [BOB]}), 500).await;
+        assert_eq!(next(&ada.open(&page_of(app, &first)).await.html), None, "an open question has an answer to give first");
+        assert_eq!(next(&answer(app, &mut ada, &first).await), Some((second.clone(), "Next question (2 waiting)".to_owned())));
+        // An answer that counts towards others is done as well, and the question stays open.
+        let counted = ada.answer(&page_of(app, &second), "approve").await.html;
+        assert!(counted.contains("Your answer counts"), "{counted}");
+        assert_eq!(next(&counted), Some((last.clone(), "Next question (1 waiting)".to_owned())));
+        let done = answer(app, &mut ada, &last).await;
+        assert!(next(&done).is_none() && done.contains("Nothing else waits for you."), "{done}");
+        // An auditor answers nothing, and the holder of a link has no list.
+        list(app, "dan@example.com", "auditor").await;
+        let mut dan = enter(app, "dan@example.com").await;
+        let seen = dan.open(&page_of(app, &last)).await.html;
+        assert!(next(&seen).is_none() && !seen.contains("Nothing else waits"), "{seen}");
+        mails(app).await;
+        ask(app, "By link?", to_ada, 600).await;
+        let (_, link) = mails(app).await.remove(0);
+        let by_link = app.person().answer(&link, "yes").await.html;
+        assert!(!by_link.contains("Next question") && !by_link.contains("Nothing else waits"), "{by_link}");
+    }
+
+    /// A person who answers in two tabs is told one thing: what counts.
+    async fn a_late_second_tab_tells_one_truth(app: &mut TestApp) {
+        directory(app).await;
+        let mut ada = enter(app, ADA).await;
+        let id = ask(app, "Ship it?", json!({"people": [ADA]}), 600).await;
+        let url = page_of(app, &id);
+        let nonce = ada.open(&url).await.nonce();
+        let first = ada.answer(&url, "yes").await;
+        assert_eq!(first.heading(), "Your answer was recorded");
+        let late = ada.post(&url, &[("nonce", &nonce), ("value", "no"), ("person", ADA)]).await;
+        let told = ada.follow(&url, &late).await;
+        assert_eq!(told.heading(), "You have answered already");
+        assert_eq!(told.html.matches("role=\"status\"").count(), 1, "{}", told.html);
+        assert!(told.html.contains("was not counted: the first answer stays") && !told.html.contains("was recorded</h1>"), "{}", told.html);
+        // The same holds for a question that ended in another way.
+        let gone = ask(app, "Ship that?", json!({"people": [ADA]}), 600).await;
+        let nonce = ada.open(&page_of(app, &gone)).await.nonce();
+        app.agent().post(&format!("api/v1/suspensions/{gone}/cancel"), json!({})).await.ok();
+        let late = ada.post(&page_of(app, &gone), &[("nonce", &nonce), ("value", "no"), ("person", ADA)]).await;
+        let told = ada.follow(&page_of(app, &gone), &late).await;
+        assert_eq!(told.html.matches("role=\"status\"").count(), 1, "{}", told.html);
+        assert!(told.html.contains("What you just sent was not counted."), "{}", told.html);
+    }
+
+    /// Who came by a link finds the way to the own inbox, and who has none is not sent to a login that cannot succeed.
+    async fn the_page_of_a_link_leads_to_the_login_of_a_listed_person(app: &mut TestApp) {
+        directory(app).await;
+        mails(app).await;
+        app.ask(json!({"notify_to": [ADA, "ops@example.com"], "timeout_seconds": 600})).await;
+        let links = mails(app).await;
+        for (address, leads) in [(ADA, true), ("ops@example.com", false)] {
+            let (_, link) = links.iter().find(|(to, _)| to == address).unwrap();
+            let page = app.person().open(link).await.html;
+            assert_eq!(page.contains("<a href=\"/login\">Log in to your inbox</a>"), leads, "{address}: {page}");
+            let mut ada = enter(app, ADA).await;
+            let page = ada.open(link).await.html;
+            assert_eq!(page.contains("<a href=\"/inbox\">Inbox</a>"), leads, "{address}: {page}");
+            assert!(!page.contains("Log in to your inbox"), "{address}: {page}");
+        }
+        let home = app.person().open(&app.base.clone()).await.html;
+        assert!(home.contains("<a href=\"/login\">log in</a>"), "{home}");
+    }
+
+    /// A person types the times of the own clocks, and reads them there again.
+    async fn the_times_of_an_absence_are_those_of_the_person(app: &mut TestApp) {
+        let [ada_path, ..] = directory(app).await;
+        let admin = app.api(Role::Admin);
+        let vienna = json!({"time_zone": "Europe/Vienna"});
+        admin.send(admin.request("PATCH", &ada_path).json(&vienna)).await.ok();
+        let mut ada = enter(app, ADA).await;
+        let path = format!("{}out-of-office", app.base);
+        let page = ada.open(&path).await;
+        assert!(page.html.contains("your time zone, <b>Europe/Vienna</b>"), "{}", page.html);
+        let nonce = page.nonce();
+        // The clocks are set forward from 02:00 to 03:00 on 28 March 2027.
+        let fields = |until: &'static str| [("nonce", nonce.as_str()), ("from", "2027-03-20T09:00"), ("until", until), ("deputy", EVE)].to_vec();
+        let refused = ada.post(&path, &fields("2027-03-28T02:30")).await;
+        assert!(refused.status == 422 && refused.html.contains("id=\"untile\"") && refused.html.contains("the clocks are set forward"), "{}", refused.html);
+        assert_eq!(ada.post(&path, &fields("2027-03-28T03:30")).await.status, 303);
+        let people: Value = admin.get("api/v1/people").await.ok();
+        let away = &people["people"].as_array().unwrap().iter().find(|person| person["address"] == ADA).unwrap()["out_of_office"];
+        assert_eq!((&away["from"], &away["until"]), (&json!("2027-03-20T08:00:00.000000Z"), &json!("2027-03-28T01:30:00.000000Z")));
+        let page = ada.open(&path).await.html;
+        assert!(page.contains("value=\"2027-03-20T09:00\"") && page.contains("value=\"2027-03-28T03:30\""), "{page}");
+        // Eve has no time zone.
+        let page = enter(app, EVE).await.open(&path).await.html;
+        assert!(page.contains("Both times are those of UTC."), "{page}");
+    }
+}
+
+on_one_store! {
+    /// In a wide window a person decides without leaving the list, in three keys, and finds what was typed for another question again.
+    async fn a_question_is_decided_beside_the_list(app: &mut TestApp) {
+        directory(app).await;
+        let ada = enter(app, ADA).await;
+        let to = json!({"people": [ADA, BOB]});
+        let first = ask(app, "Deploy now?", to.clone(), 600).await;
+        let second = ask(app, "Deploy later?", to, 900).await;
+        let browser = inbox_of(app, &ada, DESK).await;
+        let inbox = format!("{}inbox", app.base);
+        let title = |words: &str| format!("document.querySelector('#pane h1')?.textContent === '{words}'");
+        assert!(browser.text().await.contains("The question that you choose in the list is shown here."));
+        browser.key("j").await;
+        until(&browser, &title("Deploy now?")).await;
+        let at = "document.querySelector('#asks [aria-current=true]').closest('li').id";
+        assert_eq!((browser.evaluate(at).await, browser.url().await), (json!(format!("q-{first}")), inbox.clone()));
+        fits(&browser, "inbox-pane", (1280, false)).await;
+        browser.type_into("#comment", "Wait for QA, j").await;
+        browser.evaluate("document.activeElement.blur()").await;
+        browser.key("j").await;
+        until(&browser, &title("Deploy later?")).await;
+        assert_eq!(browser.evaluate("document.querySelector('#comment').value").await, "");
+        browser.key("k").await;
+        until(&browser, &title("Deploy now?")).await;
+        assert_eq!(browser.evaluate("document.querySelector('#comment').value").await, "Wait for QA, j");
+        browser.key("c").await;
+        until(&browser, "document.activeElement.id === 'claim'").await;
+        // A question that is decided elsewhere says so where it stands.
+        browser.key("j").await;
+        until(&browser, &title("Deploy later?")).await;
+        let intent = app.agent().suspension(&second).await["intent_id"].as_str().unwrap().parse().unwrap();
+        key_of(app, BOB, "bob").await.respond(intent, &second, "no").await.ok();
+        until(&browser, "!document.querySelector('#pane #live').hidden").await;
+        // Beside the list, in three keys: the question, its yes, and Enter.
+        browser.open(&inbox).await;
+        browser.key("j").await;
+        browser.key("a").await;
+        until(&browser, "document.activeElement.id === 'c0' && document.querySelector('#pane').contains(document.activeElement)").await;
+        browser.press_enter().await;
+        while browser.url().await != page_of(app, &first) {
+            harness::pause::pause().await;
+        }
+        assert!(browser.text().await.contains("Your answer was recorded"), "{}", browser.text().await);
+        assert_eq!(app.operator().suspension(&first).await["response"], json!("yes"));
+        // Where a list has more than one page, a row that moves to the next page, or comes from there, has neither left nor arrived.
+        ask(app, "Stop it?", json!({"people": [ADA]}), 900).await;
+        copies(app, u32::try_from(SHOWN_MAX).unwrap()).await;
+        browser.open(&inbox).await;
+        assert_eq!(browser.evaluate("document.querySelectorAll('#asks > li').length").await, json!(SHOWN_MAX));
+        let (intent, soonest) = app.ask(yes_no("First of all?", json!({"people": [ADA]}), 60)).await;
+        let news = |words: &str| format!("document.querySelector('#news').textContent === '{words}'");
+        until(&browser, &format!("document.getElementById('q-{soonest}') && {}", news("New questions: 1"))).await;
+        key_of(app, ADA, "ada").await.respond(intent, &soonest, "yes").await.ok();
+        until(&browser, &news("Questions that left the list: 1")).await;
+        assert_eq!(browser.console_errors().await, [""; 0]);
+    }
+
+    /// Without scripts there is no pane, and each row leads to the page of its question.
+    async fn without_scripts_a_row_is_a_link(app: &mut TestApp) {
+        directory(app).await;
+        let mut ada = enter(app, ADA).await;
+        let id = ask(app, "Deploy now?", json!({"people": [ADA]}), 600).await;
+        let page = open(app, &mut ada, "").await.html;
+        assert!(page.contains("<section id=\"pane\" aria-label=\"The question\" hidden>"), "{page}");
+        assert!(page.contains(&format!("<a class=\"item\" href=\"/questions/{id}\"")) && page.contains("<dt>Go to an answer<dd>") && page.contains("#c0\" data-says=\"yes\">Yes</a>"), "{page}");
+    }
+}
