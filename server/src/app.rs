@@ -121,10 +121,9 @@ impl App {
         let ways = ways(&config, mailbox.as_ref(), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
-        let (asking, limits) = ((config.asking.channels.clone(), config.asking.pressing), &config.limits);
-        let allowance = Allowance::new(limits.agent_bytes_per_day, config.database.file(), limits.reserve_bytes);
+        let (asking, rules) = ((config.asking.channels.clone(), config.asking.pressing), config.asking.floors.agents.clone());
+        let allowance = Allowance::new(config.limits.agent_bytes_per_day, config.database.file(), config.limits.reserve_bytes);
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
-        let rules = config.asking.floors.agents.clone();
         let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
         let store = store::open(&config.database, Exclusive::Serve, surroundings.at(site(&public_url)).ruled_by(rules)).await?;

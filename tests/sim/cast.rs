@@ -45,6 +45,8 @@ const OUTSIDER: &str = "zoe@example.com";
 /// How many people act at a time, and how often each of them does.
 const ACTORS: u64 = 3;
 const ACTS: u64 = 40;
+/// How often the admin says at the beginning that a person is away.
+const AWAY: u64 = 2;
 /// How often the admin changes something.
 const EDITS: u64 = 10;
 
@@ -77,6 +79,10 @@ pub(crate) fn start(world: &Arc<World>) {
     let admin = world.clone();
     world.spawn("the admin", async move {
         enlist(&admin).await;
+        // An edit comes too late for most questions, so some people are away from the beginning.
+        for _ in 0..AWAY {
+            absent(&admin, Named::Address(any(&admin).to_owned())).await;
+        }
         for _ in 0..EDITS {
             admin.think(admin.plan.scale_seconds * SECOND).await;
             if admin.is_healed() {
@@ -360,7 +366,14 @@ fn assignees(world: &World) -> Assignees {
 
 /// In a world with people, most questions are assigned to some of them, and several must agree on most of these.
 pub(crate) fn assigned(world: &World, asked: SuspendRequest) -> SuspendRequest {
-    if !world.plan.has_people || world.draw(|chance| chance.happens(10)) {
+    if !world.plan.has_people {
+        return asked;
+    }
+    // One attempt alone: a question that is reassigned, or told to a deputy, asks others than its ladder says.
+    let attempts = asked.retry_policy.as_ref().and_then(|policy| policy.interval_seconds).map(|seconds| 4 * seconds);
+    let timeout = asked.timeout_seconds.or(attempts).unwrap_or(u32::try_from(world.plan.scale_seconds).unwrap());
+    let asked = SuspendRequest { timeout_seconds: Some(timeout.min(2_592_000)), retry_policy: None, ..asked };
+    if world.draw(|chance| chance.happens(10)) {
         return asked;
     }
     let quorum = world.draw(|chance| chance.happens(75)).then(|| {
@@ -378,15 +391,10 @@ pub(crate) fn assigned(world: &World, asked: SuspendRequest) -> SuspendRequest {
         asked.response_type
     };
     let is_confirm = response_type == Some(ResponseType::Confirm);
-    // One attempt alone: a question that is reassigned asks others than its ladder says.
-    let attempts = asked.retry_policy.as_ref().and_then(|policy| policy.interval_seconds).map(|seconds| 4 * seconds);
-    let timeout = asked.timeout_seconds.or(attempts).unwrap_or(u32::try_from(world.plan.scale_seconds).unwrap());
     SuspendRequest {
         assignees: Some(assignees(world)),
         quorum,
         response_type,
-        timeout_seconds: Some(timeout.min(2_592_000)),
-        retry_policy: None,
         fallback_policy: asked.fallback_policy.map(|_| FallbackPolicy::CompleteWithFallback),
         fallback_value: if is_confirm { asked.fallback_value.map(|_| "yes".into()) } else { asked.fallback_value },
         notify_to: None,

@@ -20,6 +20,7 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("deadline moved", 40),
     ("decision replayed", 10_000),
     ("dependent created", 500),
+    ("deputy got a place", 10),
     ("draft saved", 40),
     ("endpoint gone", 10),
     ("endpoint left alone", 20),

@@ -55,10 +55,9 @@ use crate::surroundings::Env;
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load_named(rows, row, request)?;
-    if let Some(ours) = by_client_id(rows, &loaded, request)? {
-        return execute(rows, env, &ours);
-    }
-    if let Some(ours) = at_checkpoint(rows, request)? {
+    let by_client_id = by_client_id(rows, &loaded, request)?;
+    let ours = if by_client_id.is_some() { by_client_id } else { at_checkpoint(rows, request)? };
+    if let Some(ours) = ours {
         return execute(rows, env, &ours);
     }
     loaded.trace_parent = request.trace_parent;
@@ -94,7 +93,6 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
         Err(unreadable) => return Ok(Err(Rejection::Invalid { errors: unreadable.errors.clone() })),
     };
-    let command = &raised(&loaded.intent, command, env.rules).map_or(Cow::Borrowed(&**command), Cow::Owned);
     let command = &match asking_assigned(rows, &loaded, command, &request.principal, now)? {
         Ok(command) => command,
         Err(rejection) => return Ok(Err(rejection)),
@@ -256,8 +254,20 @@ pub(super) fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -
     hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
-/// Completes a command with facts that only the rows hold; the text of a question is read only where a command needs it.
+/// Completes a command with facts that only the rows hold, and its questions with the operator's rules about the agents of the intent.
 fn completed<'a, R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    handed_for: &[String],
+    command: &'a Command,
+) -> RowsResult<Cow<'a, Command>> {
+    let completed = with_facts(rows, env, loaded, handed_for, command)?;
+    Ok(raised(&loaded.intent, &completed, env.rules).map_or(completed, Cow::Owned))
+}
+
+/// Completes a command with facts that only the rows hold; the text of a question is read only where a command needs it.
+fn with_facts<'a, R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     loaded: &Loaded,
