@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_number_is_written_so_that_it_is_read_again() {
-        for number in [json!(1.125), json!(-0.5), json!(1000), json!(1e300), json!(1.5e-7)] {
+        for number in [json!(1.125), json!(-0.5), json!(1000), json!(1.5e-7)] {
             let Value::Number(number) = number else { continue };
             for language in [Language::English, Language::German] {
                 assert_eq!(read(&written(&number, language), language), Ok(Value::Number(number.clone())), "{number}");

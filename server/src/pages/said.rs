@@ -106,9 +106,15 @@ pub(super) fn in_short(label: Option<&str>, said: &[(String, Value)], answer: &V
     let words = match label {
         Some(label) => label.to_owned(),
         None if said.is_empty() => plain(answer),
-        None => said.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect::<Vec<_>>().join("; "),
+        None => said.iter().map(|(name, value)| called(name, &plain(value))).collect::<Vec<_>>().join("; "),
     };
     defanged(&quoted(&words, SHORT_CHARS_MAX))
+}
+
+/// A part of an answer behind the title of its field, which may be a question.
+fn called(name: &str, value: &str) -> String {
+    let mark = if name.ends_with(['?', '!', '.', ':']) { "" } else { ":" };
+    format!("{name}{mark} {value}")
 }
 
 #[cfg(test)]
@@ -150,6 +156,8 @@ mod tests {
     fn an_answer_without_fields_has_no_other_words() {
         assert!(said(None, &Map::new(), &json!({"answer": "x"}), Language::English).is_empty());
         assert!(said(Some(&form()), &Map::new(), &json!("x"), Language::English).is_empty());
+        let asked = [("Ship it?".to_owned(), json!(true)), ("Law".to_owned(), json!("Norway"))];
+        assert_eq!(in_short(None, &asked, &json!({}), Language::English), "Ship it? Yes; Law: Norway");
         assert_eq!(in_short(Some("Approve"), &[], &json!("approve"), Language::English), "Approve");
         let context = json!({"fields": [{"name": "cap", "label": "Liability cap", "type": "number"}]});
         let said = said(None, context.as_object().unwrap(), &json!({"cap": 5}), Language::English);

@@ -53,7 +53,7 @@
   async function submit(event) {
     const form = event.target, button = event.submitter, body = said(form, button);
     // An answer that is taken back needs no signature, and neither does a draft, a change of who answers or the rest of a text.
-    if (form.dataset.ready === body || (button && (["take_back", "draft", "take", "hand"].includes(button.name) || button.hasAttribute("formaction") || button.getAttribute("aria-disabled")))) return;
+    if (form.dataset.ready === body || (button && (["take_back", "draft", "take", "hand"].includes(button.name) || button.matches("[formaction],[aria-disabled]")))) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     if (busy) return;
