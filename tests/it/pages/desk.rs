@@ -12,7 +12,9 @@ use super::looks::fits;
 use crate::people::assignees::{ADA, BOB, EVE, directory, key_of, list, mails};
 
 fn yes_no(question: &str, to: Value, seconds: u32) -> Value {
-    json!({"question": question, "response_type": "confirm", "choices": null, "assignees": to, "timeout_seconds": seconds})
+    let mut asked = json!({"question": question, "response_type": "confirm", "choices": null, "timeout_seconds": seconds});
+    asked["assignees"] = to;
+    asked
 }
 
 async fn ask(app: &TestApp, question: &str, to: Value, seconds: u32) -> String {
