@@ -170,7 +170,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     form(&request, &shared, &pages, &typed, None).await
 }
 
-/// What was typed before the page said that a link is on its way.
+/// The form that was typed before the page said that a link is on its way.
 fn typed(request: &HttpRequest) -> Option<Form> {
     let typed = URL_SAFE_NO_PAD.decode(request.cookie(TYPED)?.value()).ok()?;
     Some(Form::read(&typed))

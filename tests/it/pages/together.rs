@@ -331,8 +331,8 @@ on_one_store! {
             }
             let text = browser.text().await;
             assert!(text.contains("Delete account 1?") && text.contains("Delete account 2?") && !text.contains("Ship it?"), "{text}");
-            let first = browser.evaluate("document.querySelector('main form button').matches('[disabled][hidden]')").await;
-            assert_eq!(first, true, "Enter in a field presses no answer");
+            let guard = browser.evaluate("document.querySelector('main form button').matches('[disabled][hidden]')").await;
+            assert_eq!(guard, true, "Enter in a field presses no answer");
             browser.evaluate("document.querySelector('button[value=yes]').focus()").await;
             browser.press_enter().await;
             let text = browser.text().await;

@@ -228,7 +228,6 @@ fn kind_of(value: &Value) -> &'static str {
 }
 
 /// Adds the options that all kinds of questions share.
-
 fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idempotency_key: &str) -> anyhow::Result<Question<T>> {
     let mut question = question.idempotency_key(idempotency_key);
     for (index, (key, value)) in args.context.iter().enumerate() {
