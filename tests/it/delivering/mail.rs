@@ -322,7 +322,7 @@ on_each_store! {
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{7}']));
         assert!(!text.contains("http://evil") && !text.contains("https://evil") && !mail.html().contains("//evil.example"));
         assert_eq!(mail.links_under(&app.base).iter().filter(|url| **url != link).count(), 0);
-        assert_eq!(page.html.matches("<a ").count(), 4, "to the content, to the answers, to all of it, and to this page again");
+        assert_eq!(page.html.matches("<a ").count(), 3, "to the content, to the answers, and to this page again");
 
         // The question works like any other: the agent gets exactly the value it offered.
         let whole = person.open(&format!("{link}?show=everything")).await;
