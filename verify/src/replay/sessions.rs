@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::SessionId;
 use domain::base::text::quoted;
-use domain::base::time::rfc3339;
+use domain::base::time::{self, rfc3339};
 use domain::people::event::{SessionBegan, SessionEnded};
-use domain::people::identity::RECENT_LOGIN_SECONDS;
+use domain::people::identity::{LoginMethod, RECENT_LOGIN_SECONDS};
 use domain::people::principal::{Assurance, Principal, Role};
 use serde::Deserialize;
 
@@ -58,8 +58,13 @@ impl Sessions {
                     if let Some(replaced) = payload.replaces {
                         self.end(replaced, began);
                     }
-                    let known =
-                        Known { person: actor, role: payload.role, began, recent_until: recent_until(&payload), ended: None };
+                    let known = Known {
+                        person: actor,
+                        role: payload.role,
+                        began,
+                        recent_until: recent_until(&payload, &created_at),
+                        ended: None,
+                    };
                     self.by_id.entry(payload.session_id).or_insert(known);
                 }
                 Ok(_) | Err(_) => self.has_gaps = true,
@@ -137,8 +142,13 @@ impl Sessions {
     }
 }
 
-/// Until when a login counts as recent: not for longer after the time that the issuer said than any server lets it.
-fn recent_until(began: &SessionBegan) -> Option<DateTime<Utc>> {
-    let longest = began.auth_time? + TimeDelta::seconds((*RECENT_LOGIN_SECONDS.end()).into());
+/// Until when a login counts as recent: only a login by an issuer does, and not for longer after its time than any server lets it. An issuer
+/// whose clock is ahead does not make the time longer.
+fn recent_until(began: &SessionBegan, created_at: &str) -> Option<DateTime<Utc>> {
+    if began.method != Some(LoginMethod::OpenId) {
+        return None;
+    }
+    let logged_in_at = began.auth_time?.min(time::parse(created_at)?);
+    let longest = logged_in_at + TimeDelta::seconds((*RECENT_LOGIN_SECONDS.end()).into());
     began.recent_until.filter(|until| *until <= longest)
 }
