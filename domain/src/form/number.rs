@@ -42,7 +42,7 @@ pub fn read(text: &str, language: Language) -> Result<Value, Unread> {
         Language::German => [',', '.'],
     };
     if !text.contains([',', '.']) {
-        return plain(text).ok_or(Unread::NoNumber);
+        return plain(text);
     }
     if let Some(whole) = without(text, thousands) {
         return Err(if text.matches(thousands).count() == 1 {
@@ -53,7 +53,7 @@ pub fn read(text: &str, language: Language) -> Result<Value, Unread> {
     }
     // A point that cannot be a mark of thousands is the decimal point of English pages and of programs.
     if !text.contains(',') {
-        return plain(text).ok_or(Unread::NoNumber);
+        return plain(text);
     }
     let (whole, decimals) = match language {
         Language::English => text.rsplit_once(['.', ',']),
@@ -62,7 +62,7 @@ pub fn read(text: &str, language: Language) -> Result<Value, Unread> {
     .unwrap_or((text, ""));
     let whole = without(whole, thousands).unwrap_or_else(|| whole.to_owned());
     let meant = format!("{whole}.{decimals}");
-    let number = plain(&meant).ok_or(Unread::NoNumber)?;
+    let number = plain(&meant)?;
     match language {
         Language::English => Err(Unread::Written(meant)),
         Language::German => Ok(number),
@@ -82,8 +82,23 @@ pub(super) fn in_words(number: &str, language: Language) -> String {
     }
 }
 
-fn plain(text: &str) -> Option<Value> {
-    json::parse(text.as_bytes()).ok().filter(Value::is_number)
+/// The number in a text that is a number in JSON. A text with more digits than a number can hold is refused with the number that it would
+/// become, because the person would approve another number than the one on the screen.
+fn plain(text: &str) -> Result<Value, Unread> {
+    let number = json::parse(text.as_bytes()).ok().filter(Value::is_number).ok_or(Unread::NoNumber)?;
+    let kept = number.to_string();
+    match (digits(text), digits(&kept)) {
+        (typed, held) if typed == held => Ok(number),
+        (_, held) if held.is_empty() => Err(Unread::NoNumber),
+        _ => Err(Unread::Written(kept)),
+    }
+}
+
+/// The digits of a number in JSON without those that only say how large it is: zeros at both ends, and the exponent.
+fn digits(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 /// The digits of a number with marks of thousands, without these marks; `None` if it has none, or has them elsewhere.
@@ -124,6 +139,18 @@ mod tests {
         assert_eq!(german("1.234.567"), Err(Unread::Written("1234567".to_owned())));
         for text in ["1,2,3", "1,", ",5", "1.23,4", "1,234.5", "1,000.000", "a", "NaN", "1e999", "0x10", "--1", "01,5"] {
             assert_eq!(german(text), Err(Unread::NoNumber), "{text}");
+        }
+    }
+
+    /// A number whose digits would be lost is no approval of the number that was typed.
+    #[test]
+    fn a_number_that_cannot_be_held_is_refused() {
+        for language in [Language::English, Language::German] {
+            assert_eq!(read("1e-400", language), Err(Unread::NoNumber));
+            assert_eq!(read("41.50000000000000000000001", language), Err(Unread::Written("41.5".to_owned())));
+            for (text, number) in [("1e3", json!(1000.0)), ("0", json!(0)), ("0.0", json!(0.0)), ("-120e-1", json!(-12.0))] {
+                assert_eq!(read(text, language), Ok(number), "{text}");
+            }
         }
     }
 

@@ -103,8 +103,9 @@ impl Field {
 
     /// Whether a typed text with this name belongs to the field.
     pub fn owns(&self, name: &str) -> bool {
-        let is_box = |rest: &str| rest.starts_with('/') && matches!(self.kind, Kind::Many { .. });
-        name.strip_prefix(&*self.pointer).is_some_and(|rest| rest.is_empty() || is_box(rest))
+        let boxes = if let Kind::Many { options, .. } = &self.kind { options.len() } else { 0 };
+        let is_box = |option: &str| option.parse().is_ok_and(|option: usize| option < boxes);
+        name.strip_prefix(&*self.pointer).is_some_and(|rest| rest.is_empty() || rest.strip_prefix('/').is_some_and(is_box))
     }
 
     /// The texts of the field. A browser sends line breaks in one form, and an empty text alike with none.
@@ -166,6 +167,8 @@ impl Field {
             Kind::Text { .. } | Kind::Boolean | Kind::One(_) | Kind::Many { .. } => json!(trimmed),
             Kind::Number(_) => number::read(trimmed, language).map_err(|unread| ("type", unread.sentence(language)))?,
             Kind::Integer(_) => number::read(trimmed, language).map_err(|unread| match unread {
+                // A number with marks for thousands is a whole number that is written in another way.
+                Unread::Written(ref number) if !number.contains('.') => ("type", unread.sentence(language)),
                 Unread::TwoNumbers(..) => ("type", unread.sentence(language)),
                 Unread::NoNumber | Unread::Written(_) => ("type", language.whole_number_needed().to_owned()),
             })?,
