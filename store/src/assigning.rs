@@ -62,6 +62,9 @@ pub(crate) fn asking_assigned<R: ReadRows>(rows: &mut R, suspend: Suspend, asker
 
 /// The subjects, in small letters, of the keys that have the owner of one of the `askers`.
 fn subjects_of<R: ReadRows>(rows: &mut R, askers: &[&Asker]) -> RowsResult<Vec<String>> {
+    if askers.is_empty() {
+        return Ok(Vec::new());
+    }
     let is_theirs = |owner: &str| askers.iter().any(|asker| is_same_in_any_case(asker.owner.as_str(), owner));
     let keys = rows.keys()?.into_iter().filter(|key| is_theirs(key.owner.as_str()));
     Ok(keys.map(|key| key.subject.to_lowercase()).collect())
@@ -270,13 +273,8 @@ pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, questio
 pub(crate) fn is_out_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<bool> {
     let open = &row.suspension;
     let (Some(assignees), None) = (&question.assignees, &open.ending) else { return Ok(false) };
-    if open.quorum.is_none() {
-        // Most questions name a person, and that one can answer: then not all the people need to be read.
-        for address in &assignees.people {
-            if may_answer(rows, row, question, address)? {
-                return Ok(false);
-            }
-        }
+    if open.quorum.is_none() && is_in_reach_of_one(rows, row, question, assignees)? {
+        return Ok(false);
     }
     let created_by = rows.intent_at(row.intent)?.intent.created_by;
     let askers: &[&Asker] = &[&open.asked_by, &created_by];
@@ -286,6 +284,29 @@ pub(crate) fn is_out_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, qu
         Some(quorum) => quorum.can_be_met_by(&people).is_err(),
         None => people.is_empty(),
     })
+}
+
+/// Whether a person whom the question names, or a member of one of its groups, may answer it. Most questions have one of these people in
+/// reach: then not all the people need to be read.
+fn is_in_reach_of_one<R: ReadRows>(
+    rows: &mut R,
+    row: &SuspensionRow,
+    question: &Question,
+    assignees: &Assignees,
+) -> RowsResult<bool> {
+    for address in &assignees.people {
+        if may_answer(rows, row, question, address)? {
+            return Ok(true);
+        }
+    }
+    for name in &assignees.groups {
+        for member in rows.group(name)?.into_iter().flat_map(|group| group.members) {
+            if may_answer(rows, row, question, &member)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The listed person to whom a message went, whatever the case of the address; `None` if there is none.

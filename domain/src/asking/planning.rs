@@ -11,8 +11,8 @@ use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::{json, words};
 use crate::container::condition::{CONDITIONS_MAX, Comparison, ConditionBody, FORM, WHEN_MAX};
 use crate::container::plan::{
-    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, Outline, PLAN_TASKS_MAX, PlanBody,
-    PlanChange, PlanState, PlanStep, Prepared, TIMEOUT_HOURS_MAX, TimeoutAction,
+    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, ON_FAILURE, Outline, PLAN_TASKS_MAX,
+    PlanBody, PlanChange, PlanState, PlanStep, Prepared, STATE, TIMEOUT_HOURS_MAX, TimeoutAction, checkpoint_path,
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
@@ -39,7 +39,7 @@ pub fn new_plan(asking: Asking<'_>, body: CreatePlanRequest, seed: [u8; 32]) -> 
         errors.push(FieldError::new("metadata", "length", format!("must be at most {DATA_BYTES_MAX} bytes of JSON")));
     }
     let question = SuspendRequest { question: words::FAILED_TASK_QUESTION.to_owned(), ..SuspendRequest::default() };
-    let on_failure_question = prepared(asking, question, "on_failure", &mut errors);
+    let on_failure_question = prepared(asking, question, ON_FAILURE, &mut errors);
     let (Some(on_failure_question), true) = (on_failure_question, errors.is_empty()) else { return Err(errors) };
     Ok(PlanStep::Create(Box::new(NewPlan {
         outline: Outline { tasks: Some(tasks), checkpoints: Some(checkpoints), conditions: Some(conditions) },
@@ -95,7 +95,7 @@ pub fn moved_plan(asking: Asking<'_>, state: PlanState) -> Result<PlanStep, Erro
 /// The question whether the tasks of a plan may begin, if it is to be active.
 fn review(asking: Asking<'_>, state: Option<PlanState>, errors: &mut Errors) -> Option<Prepared> {
     let question = SuspendRequest { question: words::PLAN_REVIEW_QUESTION.to_owned(), ..SuspendRequest::default() };
-    (state == Some(PlanState::Active)).then(|| prepared(asking, question, "state", errors)).flatten()
+    (state == Some(PlanState::Active)).then(|| prepared(asking, question, STATE, errors)).flatten()
 }
 
 /// The tasks of a plan. An id that is no UUID names no task.
@@ -300,16 +300,8 @@ fn prepared(asking: Asking<'_>, request: SuspendRequest, path: &str, errors: &mu
     }
 }
 
-/// An error in the question at the checkpoint in this place, under the name of the member from which the question was made.
-pub fn at_checkpoint(place: usize, error: FieldError) -> FieldError {
-    of_question(&checkpoint_path(place), error)
-}
-
-fn checkpoint_path(place: usize) -> String {
-    format!("checkpoints[{place}]")
-}
-
-fn of_question(path: &str, error: FieldError) -> FieldError {
+/// An error in a question that a plan may ask, under the name of the member of the plan, at this path, from which the question was made.
+pub fn of_question(path: &str, error: FieldError) -> FieldError {
     FieldError { field: format!("{path}.{}", member(&error.field)), ..error }
 }
 

@@ -34,6 +34,16 @@ pub const TIMEOUT_HOURS_MAX: u32 = 8_760;
 /// The same with `escalate`, in hours (30 days): the longest time between two attempts of a question.
 pub const ESCALATE_HOURS_MAX: u32 = 720;
 
+/// The member of a plan from which the question about a task that has failed for good is made.
+pub const ON_FAILURE: &str = "on_failure";
+/// The member of a plan from which the question whether its tasks may begin is made.
+pub const STATE: &str = "state";
+
+/// The path of the checkpoint in this place of a plan.
+pub fn checkpoint_path(place: usize) -> String {
+    format!("checkpoints[{place}]")
+}
+
 /// The state of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -386,20 +396,34 @@ impl PlanCommand {
         }
     }
 
-    /// Whether it names the people at a checkpoint, or the people behind the asker are to be left out of them.
+    /// Whether it names the people of a question, or the people behind the asker are to be left out of them.
     pub fn chooses_people(&self) -> bool {
-        let mut questions = self.outline().checkpoints.iter().flatten().filter_map(|(_, question)| question.as_ref());
+        let checkpoints = self.outline().checkpoints.iter().flatten().filter_map(|(_, question)| question.as_ref());
+        let other = match &self.step {
+            PlanStep::Create(new) => Some(&new.on_failure_question),
+            PlanStep::Change(change) => change.review.as_ref(),
+        };
+        let mut questions = checkpoints.chain(other);
         questions.any(|Prepared { question, .. }| question.assignees.is_some() || question.separation.is_some())
     }
 
-    /// The questions at its checkpoints, each with the place of the checkpoint.
-    pub fn questions_mut(&mut self) -> impl Iterator<Item = (usize, &mut Prepared)> {
-        let outline = match &mut self.step {
-            PlanStep::Create(new) => &mut new.outline,
-            PlanStep::Change(change) => &mut change.outline,
+    /// The questions that it gives the plan, each with the path of the member of the plan from which it is made. A question about a failed
+    /// task that the plan never asks, and the review unless the plan `is_reviewed`, are passed over: their people decide nothing, so the
+    /// plan must not be refused for them.
+    pub fn questions_mut(&mut self, is_reviewed: bool) -> impl Iterator<Item = (String, &mut Prepared)> {
+        let (outline, other) = match &mut self.step {
+            PlanStep::Create(new) => {
+                let NewPlan { outline, on_failure, on_failure_question, .. } = &mut **new;
+                let asks = *on_failure == FailureAction::PauseAndEscalate;
+                (outline, asks.then_some((ON_FAILURE.to_owned(), on_failure_question)))
+            }
+            PlanStep::Change(change) => {
+                let PlanChange { outline, review, .. } = &mut **change;
+                (outline, review.as_mut().filter(|_| is_reviewed).map(|review| (STATE.to_owned(), review)))
+            }
         };
         let checkpoints = outline.checkpoints.iter_mut().flatten().enumerate();
-        checkpoints.filter_map(|(place, (_, question))| Some((place, question.as_mut()?)))
+        checkpoints.filter_map(|(place, (_, question))| Some((checkpoint_path(place), question.as_mut()?))).chain(other)
     }
 
     /// The tasks that a store loads for the command.

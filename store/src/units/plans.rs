@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use domain::asking::planning::at_checkpoint;
+use domain::asking::planning::of_question;
 use domain::base::ids::{PlanId, SuspensionId, TaskId};
 use domain::base::text::truncated;
-use domain::container::plan::{PlanBody, PlanChange, PlanCommand, PlanStep};
+use domain::container::plan::{PlanBody, PlanChange, PlanCommand, PlanState, PlanStep};
 use domain::container::plan_event::PlanEvent;
 use domain::container::task::TaskBody;
 use domain::intent::command::{Command, Suspend};
@@ -123,8 +123,8 @@ pub(super) fn shown<R: Rows>(rows: &mut R, loaded: &Loaded, id: PlanId) -> RowsR
     Ok(PlanView::of(loaded.intent.id, plan.clone(), body, &tasks, waiting))
 }
 
-/// Completes the questions at the checkpoints of a plan with those who are asked, as far as they are assigned to people. These are the
-/// people of now: an agent that plans learns now that a group does not exist, and not when its work stands still.
+/// Completes the questions of a plan with those who are asked, as far as they are assigned to people or keep the owner of the asker from
+/// answering. These are the people of now: an agent that plans learns now that a group does not exist, and not when its work stands still.
 pub(super) fn asking_assigned<'a, R: Rows>(
     rows: &mut R,
     loaded: &Loaded,
@@ -132,13 +132,18 @@ pub(super) fn asking_assigned<'a, R: Rows>(
     by: &Principal,
 ) -> Decided<Cow<'a, Command>> {
     let asker = Asker { name: by.name.clone(), owner: by.owner.clone() };
-    let askers = [&asker, &loaded.intent.created_by];
+    let mut askers = vec![&asker, &loaded.intent.created_by];
+    // A plan asks in the name of its creator, whichever agent changes or activates it.
+    let known = loaded.intent.plans.iter().find(|known| known.id == plan.id);
+    askers.extend(known.map(|known| &known.created_by));
+    // A plan is reviewed once: when it becomes active for the first time.
+    let is_reviewed = loaded.intent.reviews_plans() && known.is_some_and(|known| known.state == PlanState::Draft);
     let (mut plan, mut broken) = (plan.clone(), Vec::new());
-    for (place, prepared) in plan.questions_mut() {
+    for (path, prepared) in plan.questions_mut(is_reviewed) {
         let suspend = Suspend::prepared(prepared, SuspensionId(Uuid::nil()));
         match assigning::asking_assigned(rows.reads(), suspend, &askers)? {
             Ok(suspend) => prepared.question = suspend.question,
-            Err(Rejection::Invalid { errors }) => broken.extend(errors.into_iter().map(|error| at_checkpoint(place, error))),
+            Err(Rejection::Invalid { errors }) => broken.extend(errors.into_iter().map(|error| of_question(&path, error))),
             Err(rejection) => return Ok(Err(rejection)),
         }
     }

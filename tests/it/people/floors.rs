@@ -187,6 +187,60 @@ on_each_store! {
         mails(app).await;
     }
 
+    /// A plan that only the owner of its agent could let go on is refused: by the question about a failed task when it is made, and by the
+    /// review when it is to be active. A plan that asks neither is not.
+    async fn a_plan_that_only_the_owner_could_let_go_on_is_refused(app: &mut TestApp) {
+        with_floors(app).await;
+        app.restart_with(|config| config.asking.operators = vec![ADA.to_owned()]).await;
+        let owned = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "owned", ADA).await));
+        let intent = owned.active_intent().await;
+        let (one, two) = (task(&owned, intent, json!({})).await, task(&owned, intent, json!({})).await);
+        let refused = create(&owned, intent, json!({"tasks": [one]})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "on_failure.approvers", "separation"), "{}", refused.text);
+        for (tasks, is_reviewed) in [([&one], false), ([&two], true)] {
+            let plan = create(&owned, intent, json!({"tasks": tasks, "on_failure": "fail"})).await.ok();
+            if is_reviewed {
+                let guarded = json!({"agent_id": "owned", "intent_id": intent, "guardrails": {"requires_plan_review": true}});
+                owned.post("api/v1/coordinators", guarded).await.ok();
+            }
+            let activated = act(&owned, id(&plan), "activate").await;
+            if is_reviewed {
+                assert_eq!(activated.field_problem(), (422, "invalid", "state.approvers", "separation"), "{}", activated.text);
+            } else {
+                assert_eq!(activated.ok()["state"], "active");
+            }
+        }
+    }
+
+    /// The owner of the agent that made a plan is not asked to review it, also if another agent activates it, and is not asked about a task
+    /// of it that has failed for good.
+    async fn no_question_of_a_plan_asks_the_owner_of_the_agent_that_made_it(app: &mut TestApp) {
+        with_floors(app).await;
+        app.restart_with(|config| config.asking.operators = vec![ADA.to_owned(), BOB.to_owned()]).await;
+        let (agent, owned) = (app.agent(), Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "owned", ADA).await)));
+        let (ada, bob) = (key_of(app, ADA, "ada").await, key_of(app, BOB, "bob").await);
+        let intent = agent.active_intent().await;
+        agent.post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "owned"})).await.ok();
+        let guarded = json!({"agent_id": "test-agent", "intent_id": intent, "guardrails": {"requires_plan_review": true}});
+        agent.post("api/v1/coordinators", guarded).await.ok();
+        let (one, two) = (task(&owned, intent, json!({"max_attempts": 1})).await, task(&owned, intent, json!({})).await);
+        let made = create(&owned, intent, json!({"tasks": [one, two]})).await.ok();
+        act(&agent, id(&made), "activate").await.ok();
+        for about in ["the review", "the failed task"] {
+            let open = agent.intent(intent).await["state"]["_suspension"]["id"].as_str().unwrap().to_owned();
+            let shown = agent.suspension(&open).await;
+            assert_eq!((&shown["separation"], &shown["notify_to"]), (&json!("owner"), &json!([BOB])), "{about}: {shown}");
+            assert_eq!(mails(app).await.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [BOB], "{about}");
+            assert_eq!(ada.respond(intent, &open, "yes").await.problem(), (403, "self_response"), "{about}");
+            bob.respond(intent, &open, "yes").await.ok();
+            assert_eq!(plan(&agent, id(&made)).await["state"], "active", "{about}");
+            if about == "the review" {
+                finish(&owned, &one, "fail").await;
+            }
+        }
+        mails(app).await;
+    }
+
     /// A declared risk has its floor in every request to people, and a request that cannot have one is refused.
     async fn a_risk_has_its_floor_in_approvals_escalations_arbitrations_and_checkpoints(app: &mut TestApp) {
         with_floors(app).await;
