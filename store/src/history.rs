@@ -8,8 +8,12 @@ use domain::problem::Rejection;
 use domain::suspension::delivery::DeliveryState;
 
 use crate::reads::may;
-use crate::rows::Decided;
 use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult, SuspensionRow};
+
+/// How many events are looked at for the answers to one question. An agent can write any number while its question is open; answers before
+/// so many events are left out.
+const LOOKED_AT_MAX: u32 = 1_000;
 
 /// A message about a question, as far as its people read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +26,14 @@ pub struct Told {
     pub at: DateTime<Utc>,
 }
 
+/// An answer that counted while more people had to agree, or that a person took back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedOnce {
+    pub person: String,
+    pub at: DateTime<Utc>,
+    pub is_taken_back: bool,
+}
+
 /// The history of one question so far, beside the question itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
@@ -29,6 +41,8 @@ pub struct History {
     pub told: Vec<Told>,
     /// The people whose pages showed the question, each with the first time.
     pub seen: Vec<(String, DateTime<Utc>)>,
+    /// The answers that did not end the question, oldest first.
+    pub counted: Vec<CountedOnce>,
 }
 
 /// The history of a question for a person who logged in, and who may read the intent.
@@ -52,5 +66,45 @@ pub(crate) fn history<R: ReadRows>(
     });
     let told = told.collect();
     let seen = rows.views_in(row.rid, row.rid)?.into_iter().map(|(_, recipient, at)| (recipient, at)).collect();
-    Ok(Ok(History { told, seen }))
+    let counted = counted(rows, &row, intent.last_event)?;
+    Ok(Ok(History { told, seen, counted }))
+}
+
+/// The answers that counted, and those that were taken back. They are read from the log: the rows of counted answers are deleted when an
+/// answer is taken back, and when the question ends.
+fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow, newest: i64) -> RowsResult<Vec<CountedOnce>> {
+    #[derive(serde::Deserialize)]
+    struct Event {
+        payload: Answer,
+    }
+    #[derive(serde::Deserialize)]
+    struct Answer {
+        suspension_id: SuspensionId,
+        person: String,
+    }
+    let mut counted = Vec::new();
+    if row.suspension.quorum.is_none() {
+        return Ok(counted);
+    }
+    let mut next = Some(row.ending_event.unwrap_or(newest));
+    for _ in 0..LOOKED_AT_MAX {
+        let Some(rid) = next.filter(|rid| *rid != row.event) else { break };
+        let link = rows.event_link(rid)?;
+        next = link.previous;
+        let is_taken_back = match link.event_type.as_str() {
+            "intent.answer_counted" => false,
+            "intent.answer_taken_back" => true,
+            _ => continue,
+        };
+        let event = rows.event(rid)?;
+        if event.is_erased() {
+            continue;
+        }
+        let Event { payload: Answer { suspension_id, person } } = serde_json::from_slice(&event.bytes)?;
+        if suspension_id == row.suspension.id {
+            counted.push(CountedOnce { person, at: link.created_at, is_taken_back });
+        }
+    }
+    counted.reverse();
+    Ok(counted)
 }

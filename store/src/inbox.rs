@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::SuspensionId;
 use domain::base::name::{Owner, is_same_in_any_case};
 use domain::base::time::{from_micros, micros};
 use domain::log::payload::{EventBytes, Suspended, Unread};
@@ -113,6 +114,11 @@ pub struct InboxFilter {
 }
 
 impl InboxFilter {
+    /// All of a list, from its beginning.
+    pub fn of(list: List) -> Self {
+        Self { list, agent: None, kind: None, due: None, risk: None, words: Vec::new(), after: None }
+    }
+
     /// Whether the conditions are about what stands in the events alone.
     fn reads_events(&self) -> bool {
         !self.words.is_empty() || self.risk.is_some()
@@ -185,6 +191,29 @@ pub(crate) fn inbox<R: ReadRows>(
     inbox.questions = questions(rows, &shown.found)?;
     (inbox.looked_at, inbox.next) = (shown.looked_at, shown.next);
     Ok(Ok(inbox))
+}
+
+/// Reads which question waits next for a person besides the question `but`, and how many wait. Only the person's own list is walked, and
+/// no event is read.
+pub(crate) fn next_question<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    but: SuspensionId,
+    now: DateTime<Utc>,
+) -> Decided<(Option<SuspensionId>, Tally)> {
+    if let Err(rejection) = authorize(principal, Action::ReadInbox, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let filter = InboxFilter::of(List::Mine);
+    let address = answers_for(principal, None).unwrap_or_default();
+    let person = answerer(rows, &address)?;
+    let mut looking = Looking { address, filter: &filter, now, owned: None };
+    let walked = looking.walk(rows, Walk::new(filter.list, person.as_ref(), filter.after), filter.list)?;
+    // One of the first two is not `but`, if two wait.
+    let rids: Vec<i64> = walked.found.iter().take(2).map(|row| row.rid).collect();
+    let read = if rids.is_empty() { Vec::new() } else { rows.suspensions_in(&rids)? };
+    let mut ids = rids.iter().filter_map(|rid| read.iter().find(|row| row.rid == *rid)).map(|row| row.suspension.id);
+    Ok(Ok((ids.find(|id| *id != but), walked.tally)))
 }
 
 /// The questions in these rows, in the same order.

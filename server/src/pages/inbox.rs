@@ -10,17 +10,18 @@ use actix_web::{HttpRequest, HttpResponse};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
+use domain::base::ids::SuspensionId;
 use domain::people::principal::{Principal, Role};
 use domain::suspension::Kind;
 use domain::suspension::demand::Risk;
-use store::inbox::{Due, Inbox, InboxFilter, List};
+use store::inbox::{Due, Inbox, InboxFilter, List, Tally};
 use store::{OpenSession, StoreError};
 
 use super::Pages;
 use super::scripts::{INBOX as SCRIPT, TIMES};
 use super::view::{InboxListPage, InboxPage, Shown, TypedSearch};
 use crate::config::Together;
-use crate::edge::admission::Class;
+use crate::edge::admission::{Class, Place};
 use crate::edge::shared::Shared;
 
 /// The first page after the login.
@@ -195,9 +196,23 @@ pub(super) async fn looking(request: &HttpRequest, shared: &Shared, pages: &Page
 
 /// Reads a page of a list, in the class of people who read in order to answer.
 pub(super) async fn found(principal: &Principal, filter: &InboxFilter, shared: &Shared) -> Result<Inbox, StoreError> {
-    let busy = |_| StoreError::Unavailable("the server is busy".to_owned());
-    let _place = shared.admission.enter(Class::Inbox).await.map_err(busy)?;
+    let _place = entered(shared).await?;
     shared.store.inbox(principal.clone(), Ok(filter.clone())).await
+}
+
+/// Reads which question waits next for the person besides the question `but`, and how many wait, in the same class.
+pub(super) async fn next_question(
+    principal: &Principal,
+    but: SuspensionId,
+    shared: &Shared,
+) -> Result<(Option<SuspensionId>, Tally), StoreError> {
+    let _place = entered(shared).await?;
+    shared.store.next_question(principal.clone(), but).await
+}
+
+async fn entered(shared: &Shared) -> Result<Place, StoreError> {
+    let busy = |_| StoreError::Unavailable("the server is busy".to_owned());
+    shared.admission.enter(Class::Inbox).await.map_err(busy)
 }
 
 /// A mark that differs if the page of a list differs, but for the time that is left.

@@ -2,11 +2,10 @@
 
 use domain::people::principal::Role;
 use store::LinkView;
-use store::inbox::List;
 
 use super::Pages;
-use super::inbox::found;
-use super::view::{Leads, Next, Page, TypedSearch};
+use super::inbox::next_question;
+use super::view::{Leads, Next, Page};
 use super::way::{Way, page_of};
 use crate::edge::shared::Shared;
 
@@ -32,14 +31,8 @@ impl Way {
         if !may_answer || link.is_open && !has_answered {
             return None;
         }
-        let (filter, _) = TypedSearch::default().filter();
-        match found(principal, &filter, shared).await {
-            Ok(inbox) => {
-                let others = inbox.questions.into_iter().map(|asked| asked.suspension.id);
-                let href = others.into_iter().find(|id| *id != link.suspension.id).map(page_of);
-                let tally = inbox.tallies.into_iter().find(|(list, _)| *list == List::Mine).map(|(_, tally)| tally);
-                Some(Next { href, tally: tally.unwrap_or_default() })
-            }
+        match next_question(principal, link.suspension.id, shared).await {
+            Ok((next, tally)) => Some(Next { href: next.map(page_of), tally }),
             Err(error) => {
                 tracing::debug!(error = %error, "failed to read which question waits next");
                 None

@@ -12,6 +12,7 @@ use super::audit::become_person;
 use super::looks::{fits, looks};
 use crate::people::assignees::{ADA, BOB, directory, key_of, mails};
 use crate::people::logins::log_in;
+use crate::people::quorums::take_back;
 
 /// The moments in the table, without tags and times.
 fn moments(page: &Page) -> Vec<String> {
@@ -71,10 +72,20 @@ on_each_store! {
         let (intent, agreed) = app.ask(group).await;
         let (_, late) = app.ask(json!({"notify_to": [ADA], "timeout_seconds": 100})).await;
         let (_, withdrawn) = app.ask(json!({"notify_to": [ADA], "timeout_seconds": 100})).await;
-        key_of(app, BOB, "bob").await.respond(intent, &agreed, "approve").await.ok();
+        let bob = key_of(app, BOB, "bob").await;
+        bob.respond(intent, &agreed, "approve").await.ok();
         app.agent().post(&format!("api/v1/suspensions/{withdrawn}/cancel"), json!({})).await.ok();
         let counted = ada.open(&format!("{}questions/{agreed}", app.base)).await;
         assert!(moments(&counted).contains(&"bob@example.com answered, and more people must agree".to_owned()), "{}", counted.html);
+        // The end of the question does not hide how people came to it.
+        take_back(&bob, &agreed).await.ok();
+        bob.respond(intent, &agreed, "approve").await.ok();
+        key_of(app, ADA, "ada").await.respond(intent, &agreed, "approve").await.ok();
+        let ended = ada.open(&format!("{}questions/{agreed}", app.base)).await;
+        let answers: Vec<String> = moments(&ended).into_iter().filter(|moment| moment.contains("nswer")).collect();
+        let counts = "bob@example.com answered, and more people must agree";
+        let expected = [counts, "bob@example.com took the answer back", counts, "Answered by ada@example.com"];
+        assert_eq!(answers, expected, "{}", ended.html);
         app.advance(101).await;
         for (id, words) in [(&late, "Closed: no person answered in time"), (&withdrawn, "Closed without an answer")] {
             let page = ada.open(&format!("{}questions/{id}", app.base)).await;

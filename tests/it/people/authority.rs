@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 82] = [
+const ASKED_FOR: [&str; 83] = [
     "execute",
     "create",
     "intent",
@@ -100,6 +100,7 @@ const ASKED_FOR: [&str; 82] = [
     "overview",
     "record",
     "inbox",
+    "next_question",
     "dashboard",
 ];
 
@@ -326,6 +327,7 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("search", cell(store.search(me(), wrong())).await);
     push("overview", cell(store.overview(me(), wrong())).await);
     push("inbox", cell(store.inbox(me(), wrong())).await);
+    push("next_question", cell(store.next_question(me(), question)).await);
     push("dashboard", cell(store.dashboard(me(), wrong())).await);
     push("record", cell(store.record(me(), intent)).await);
     push("log_out", cell(store.log_out(me(), true)).await);
@@ -481,6 +483,7 @@ save_draft             | 403  404  404  | self self yes  | 403  403  403  | 403 
 search                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 overview               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 inbox                  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+next_question          | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 dashboard              | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 record                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 log_out                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404";

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::suspension::Resolution;
 use domain::suspension::delivery::DeliveryState;
 use store::LinkView;
-use store::history::{History, Told};
+use store::history::{CountedOnce, History, Told};
 
 use super::line;
 
@@ -55,6 +55,8 @@ pub(super) enum What {
     Escalated,
     /// A message was not delivered.
     NotDelivered,
+    /// A person took back an answer that counted.
+    NotCounted,
     /// An answer counts, and more must agree.
     Counted,
     /// The deadline passed without an answer that counts.
@@ -69,7 +71,7 @@ impl What {
     /// The colour of its mark.
     pub(super) fn class(self) -> &'static str {
         match self {
-            Self::Delivered | Self::Seen | Self::Asked | Self::TakenBack => "c-gone",
+            Self::Delivered | Self::Seen | Self::Asked | Self::NotCounted | Self::TakenBack => "c-gone",
             Self::Reminded | Self::Escalated | Self::Silent => "c-time",
             Self::NotDelivered => "c-stop",
             Self::Counted | Self::Answered => "c-act",
@@ -92,8 +94,7 @@ impl Timeline {
         let mut moments = vec![Moment { at: suspension.suspended_at, what: What::Asked, who: line(&link.agent) }];
         moments.extend(told(&history.told));
         moments.extend(history.seen.iter().map(|(who, at)| Moment { at: *at, what: What::Seen, who: line(who) }));
-        let counted = suspension.counted.iter().filter(|_| suspension.ending.is_none());
-        moments.extend(counted.map(|counted| Moment { at: counted.at, what: What::Counted, who: line(&counted.person) }));
+        moments.extend(history.counted.iter().map(counted));
         if let Some(ending) = &suspension.ending {
             let what = match ending.resolution {
                 Resolution::Responded => What::Answered,
@@ -114,6 +115,11 @@ impl Timeline {
         }
         Self { marks, moments, left_out, filled: scale.at(filled_to), deadline: ends_at.map(|at| scale.at(at)), ends_at }
     }
+}
+
+fn counted(answer: &CountedOnce) -> Moment {
+    let what = if answer.is_taken_back { What::NotCounted } else { What::Counted };
+    Moment { at: answer.at, what, who: line(&answer.person) }
 }
 
 /// The messages, as people read them: a person who is told again is reminded, and one who is told later is asked as well.
