@@ -45,7 +45,7 @@ pub struct Message {
     /// The possible answers.
     pub answers: Answers,
     /// The demands of the question on an answer, and what makes it weigh more than others, in the server's own sentences.
-    pub demands: Vec<&'static str>,
+    pub demands: Vec<String>,
     /// The address of the answer page; its holder can answer, so it is never logged.
     pub link: String,
     /// Why this message is sent now.

@@ -28,8 +28,8 @@ use crate::transport::{Call, Reply};
 /// A person approves one version of the intent: the version that it has when the approval is asked for. Asking again for the same
 /// approval at the same version finds the first request, as with a [`Question`](crate::Question).
 ///
-/// Unless it is assigned to people, those who are asked are the server's defaults, as its deadline and reminders are; if it has no default retry policy, an approval has no deadline. There
-/// is no fallback: without an answer nothing is approved.
+/// The server's default people are asked, unless the approval is assigned. Deadline and reminders are the server's defaults; if it has no
+/// default retry policy, an approval has no deadline. There is no fallback: without an answer nothing is approved.
 #[derive(Clone)]
 #[must_use = "no person is asked before request_approval"]
 pub struct Approval {
@@ -158,6 +158,13 @@ impl Approval {
     /// Takes only the decision of a person who has logged in, or whose passkey has signed it.
     pub fn require_login(mut self) -> Self {
         self.request.required_assurance = self.request.required_assurance.max(Some(RequiredAssurance::Session));
+        self
+    }
+
+    /// Takes only the decision of a person who has logged in by the server's issuer of identities a few minutes before, or whose passkey has
+    /// signed it.
+    pub fn require_recent_login(mut self) -> Self {
+        self.request.required_assurance = self.request.required_assurance.max(Some(RequiredAssurance::RecentLogin));
         self
     }
 

@@ -649,7 +649,6 @@ fn app(
         .wrap(from_fn(edge::trace::trace))
         .configure(api::routes)
         .configure(pages::routes)
-        .default_service(web::to(edge::route::no_route))
 }
 
 /// Lets the system end a connection whose client takes none of the data sent to it.

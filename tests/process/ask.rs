@@ -163,14 +163,21 @@ async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     let site = Site::development(); // No server: none of these may get that far.
-    for (file, text) in [("broken.json", "{\"type\": }"), ("numbers.json", "[1]"), ("none.json", "[]"), ("empty.key", "\n")] {
+    for (file, text) in [
+        ("broken.json", "{\"type\": }"),
+        ("numbers.json", "[1]"),
+        ("none.json", "[]"),
+        ("wrapped.json", "{\"questions\": []}"),
+        ("empty.key", "\n"),
+    ] {
         std::fs::write(site.folder().join(file), text).unwrap();
     }
-    let wrong: [(&[&str], &str); 29] = [
+    let wrong: [(&[&str], &str); 30] = [
         (&["Go?", "--asurance", "session"], "did you mean --assurance? see placet ask --help"),
         (&["Go?", "--form", "broken.json"], "broken.json (--form) is no JSON that this program reads: expected value at line 1"),
         (&["Go?", "--form", "numbers.json"], "numbers.json (--form) holds a list, and must hold a JSON Schema of the answer"),
         (&["Go?", "--form", "none.json"], "none.json (--form) holds an empty list"),
+        (&["Go?", "--form", "wrapped.json"], "wrapped.json (--form): a list of questions is the list itself"),
         (&["Go?", "--proposal", "numbers.json"], "(--proposal) holds a list, and must hold a JSON object: the arguments"),
         (&["Go?", "--proposal", "numbers.json", "--editable", "none.json"], "numbers.json (--proposal)"),
         (&["Go?", "--key-file", "empty.key"], "empty.key, is empty"),

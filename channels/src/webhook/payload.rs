@@ -89,7 +89,7 @@ fn text(message: &Message, url: Option<&str>) -> String {
     let mut lines = vec![words::room_is_asked(&agent)];
     lines.extend(question.split('\n').map(|line| escaped(&format!("> {line}"))));
     lines.extend(answers(&message.answers));
-    lines.extend(message.demands.iter().map(|demand| (*demand).to_owned()));
+    lines.extend(message.demands.iter().cloned());
     if let Some(until) = message.expires_at {
         lines.push(words::room_until(&moment(until)));
     }

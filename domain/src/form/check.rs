@@ -1,6 +1,7 @@
 //! Judges answers by a schema.
 
-use jsonschema::error::ValidationErrorKind;
+use jsonschema::JsonType;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::{Value, json};
 
 use super::number::in_words;
@@ -87,6 +88,19 @@ fn too_long_text(field: &Field, value: &Value, language: Language) -> Option<Pro
 
 /// An error of the crate, in our words.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the crate knows more keywords than a schema may have here")]
+/// The sentence about a value of another kind than the schema asks for.
+const fn kind_needed(needed: JsonType, language: Language) -> &'static str {
+    match needed {
+        JsonType::Number => language.a_number_needed(),
+        JsonType::Integer => language.whole_number_needed(),
+        JsonType::String => language.a_text_needed(),
+        JsonType::Boolean => language.a_boolean_needed(),
+        JsonType::Array => language.a_list_needed(),
+        JsonType::Object => language.an_object_needed(),
+        JsonType::Null => language.another_kind(),
+    }
+}
+
 fn problem(pointer: String, kind: &ValidationErrorKind, language: Language) -> Problem {
     use ValidationErrorKind as Broken;
     let rule = kind.keyword().to_owned();
@@ -111,6 +125,7 @@ fn problem(pointer: String, kind: &ValidationErrorKind, language: Language) -> P
         Broken::MinItems { limit } => (pointer, language.at_least_options(*limit)),
         Broken::MaxItems { limit } => (pointer, language.at_most_options(*limit)),
         Broken::UniqueItems => (pointer, language.once_each().to_owned()),
+        Broken::Type { kind: TypeKind::Single(needed) } => (pointer, kind_needed(*needed, language).to_owned()),
         Broken::Pattern { pattern } => (pointer, language.must_match(pattern)),
         Broken::Format { format } => {
             let known = Format::ALL.into_iter().find(|known| known.name() == format);

@@ -325,6 +325,10 @@ fn checked(open: &Suspension, respond: &Respond, value: &Value) -> Result<Decide
         if respond.named.action.is_some() {
             return Err(Rejection::invalid(PROPOSAL, UNSUPPORTED, "must be left out: the question proposes no action"));
         }
+        let shown = respond.evidence.map(|evidence| evidence.action_digest);
+        if shown.zip(respond.named.based_on).is_some_and(|(shown, based_on)| shown != based_on) {
+            return Err(Rejection::invalid("based_on", "digest", "must be the action_digest of the question, or left out"));
+        }
         return Ok((None, respond.evidence));
     };
     let action = proposal.decided(&open.counted, value, &respond.named)?;

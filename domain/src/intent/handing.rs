@@ -34,7 +34,7 @@ pub(super) fn decide(intent: &Intent, hand: &Hand, by: &Principal, now: DateTime
             let handed = delegate(open, from.clone(), to, &hand.facts)?;
             // The deputy answers in one place, so the place of the person would be lost: fewer people would be left to agree.
             if has_own_place(open, to, &hand.facts) {
-                let message = format!("names {to}, who has an own place in this question: one person counts once");
+                let message = format!("names {to}, who has a place of their own in this question: one person counts once");
                 return Err(Rejection::invalid("to", "taken", message).into());
             }
             Some(HandsEvent::Delegated(Delegated { out_of_office: true, via: via.clone(), ..handed }))

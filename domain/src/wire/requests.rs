@@ -397,10 +397,11 @@ impl ApprovalView {
     }
 }
 
-/// How many people have approved the action as it stands, and how many must at least, while more people must agree.
+/// How many people who may still answer have approved the action as it stands, and how many must at least, while more people must agree.
 fn approvals(record: &SuspensionRecord) -> Option<Tally> {
     let quorum = record.quorum.as_ref().filter(|_| record.resolution.is_none())?;
-    let approves = |counted: &&CountedAnswer| counted.value == APPROVE && counted.action_digest == record.action_digest;
+    let is_the_same = |counted: &&CountedAnswer| counted.value == APPROVE && counted.action_digest == record.action_digest;
+    let approves = |counted: &&CountedAnswer| counted.may_answer && is_the_same(counted);
     let given = u32::try_from(record.counted.iter().filter(approves).count()).unwrap_or(u32::MAX);
     // The approval is pending, so if enough people have approved it, a member of a group is lacking.
     Some(Tally { given, needed: quorum.required_approvals.max(given.saturating_add(1)) })

@@ -358,6 +358,9 @@ pub struct CountedAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
     pub action_digest: Option<Hash>,
+    /// Whether the person may still answer. Otherwise the answer does not count at present. It is not on the wire.
+    #[serde(skip)]
+    pub may_answer: bool,
 }
 
 /// A place that one person handed to another.
@@ -372,8 +375,8 @@ pub struct HandedOn {
 impl CountedAnswer {
     fn of(counted: &Counted) -> Self {
         let action_digest = counted.action.as_ref().and_then(action_digest);
-        let Counted { person, value, at, in_place_of, .. } = counted.clone();
-        Self { person, value, at, in_place_of, action_digest }
+        let Counted { person, value, at, in_place_of, may_answer, .. } = counted.clone();
+        Self { person, value, at, in_place_of, action_digest, may_answer }
     }
 }
 

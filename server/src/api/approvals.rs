@@ -62,8 +62,9 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>) -> Result<H
 /// Approves. The agent that asked may not do so, and neither may any other key of its owner.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/approvals/{approval_id}/approve", tag = "approvals",
     request_body = DecideApprovalRequest, params(("intent_id" = String, Path), ("approval_id" = String, Path)), responses(
-    (status = 200, body = ApprovalView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
-    (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
+    (status = 200, body = ApprovalView),
+    (status = 403, description = "`self_response`, `forbidden`, `assurance_too_low`, `not_assigned`"), (status = 404),
+    (status = 409, description = "`already_resolved`, `expired`"), (status = 412, description = "`proposal_changed`"), (status = 422)))]
 pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     decide(&request, &shared, "POST /intents/{id}/approvals/{id}/approve", true).await
 }
@@ -71,8 +72,9 @@ pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Resul
 /// Refuses to approve. The agent that asked may not do so, and neither may any other key of its owner.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/approvals/{approval_id}/deny", tag = "approvals",
     request_body = DecideApprovalRequest, params(("intent_id" = String, Path), ("approval_id" = String, Path)), responses(
-    (status = 200, body = ApprovalView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
-    (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
+    (status = 200, body = ApprovalView),
+    (status = 403, description = "`self_response`, `forbidden`, `assurance_too_low`, `not_assigned`"), (status = 404),
+    (status = 409, description = "`already_resolved`, `expired`"), (status = 412, description = "`proposal_changed`"), (status = 422)))]
 pub(super) async fn deny(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     decide(&request, &shared, "POST /intents/{id}/approvals/{id}/deny", false).await
 }

@@ -32,8 +32,10 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 /// gateway. The reply is the plan.
 #[utoipa::path(post, path = "/api/v1/checkpoints/{checkpoint_id}/approve", tag = "plans", request_body = DecideCheckpointRequest,
     params(("checkpoint_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = PlanView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
-    (status = 409, description = "`checkpoint_not_open`, `expired`, `version_conflict`"), (status = 422)))]
+    (status = 200, body = PlanView),
+    (status = 403, description = "`self_response`, `forbidden`, `assurance_too_low`, `not_assigned`"), (status = 404),
+    (status = 409, description = "`checkpoint_not_open`, `expired`, `version_conflict`"),
+    (status = 412, description = "`proposal_changed`"), (status = 422)))]
 pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     decide(&request, &shared, "POST /checkpoints/{id}/approve", true).await
 }
@@ -41,8 +43,10 @@ pub(super) async fn approve(request: HttpRequest, shared: Data<Shared>) -> Resul
 /// Stops a plan that waits at a checkpoint. The reply is the plan.
 #[utoipa::path(post, path = "/api/v1/checkpoints/{checkpoint_id}/reject", tag = "plans", request_body = DecideCheckpointRequest,
     params(("checkpoint_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = PlanView), (status = 403, description = "`self_response`, `forbidden`"), (status = 404),
-    (status = 409, description = "`checkpoint_not_open`, `expired`, `version_conflict`"), (status = 422)))]
+    (status = 200, body = PlanView),
+    (status = 403, description = "`self_response`, `forbidden`, `assurance_too_low`, `not_assigned`"), (status = 404),
+    (status = 409, description = "`checkpoint_not_open`, `expired`, `version_conflict`"),
+    (status = 412, description = "`proposal_changed`"), (status = 422)))]
 pub(super) async fn reject(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     decide(&request, &shared, "POST /checkpoints/{id}/reject", false).await
 }

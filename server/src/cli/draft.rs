@@ -33,7 +33,9 @@ fn texts(question: &SuspensionRecord, answer: &Value) -> anyhow::Result<Typed> {
     if let Some(schema) = &question.schema {
         let shape = schema.shape().unwrap_or_default();
         all_are_known(&shape, answer)?;
-        return Ok(shape.typed(Some(answer), Language::English));
+        let typed = shape.typed(Some(answer), Language::English);
+        all_are_held(&shape, answer, &typed)?;
+        return Ok(typed);
     }
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -44,14 +46,9 @@ fn texts(question: &SuspensionRecord, answer: &Value) -> anyhow::Result<Typed> {
     Ok(members.iter().map(|(name, value)| (name.clone(), text(value))).collect())
 }
 
-/// Refuses a member that no field of the form holds: it would be lost.
+/// Refuses a member that no field of the form has: it would be lost.
 fn all_are_known(shape: &Shape, answer: &Value) -> anyhow::Result<()> {
-    let mut left = answer.clone();
-    for field in shape.fields() {
-        let (parent, name) = field.pointer.rsplit_once('/').unwrap_or_default();
-        let name = name.replace("~1", "/").replace("~0", "~");
-        left.pointer_mut(parent).and_then(Value::as_object_mut).and_then(|members| members.remove(&name));
-    }
+    let left = without_fields(shape, answer.clone());
     let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
     let unknown = left.as_object().into_iter().flatten().find(|(_, value)| !is_empty(value));
     match unknown {
@@ -60,12 +57,43 @@ fn all_are_known(shape: &Shape, answer: &Value) -> anyhow::Result<()> {
     }
 }
 
+/// Refuses a value that its field cannot hold, for example an option that there is not: it would be lost.
+fn all_are_held(shape: &Shape, answer: &Value, typed: &Typed) -> anyhow::Result<()> {
+    for field in shape.fields() {
+        let least = match answer.pointer(&field.pointer) {
+            None | Some(Value::Null | Value::Bool(false)) => 0,
+            Some(Value::String(text)) => usize::from(!text.is_empty()),
+            Some(Value::Array(options)) => options.len(),
+            Some(Value::Bool(true) | Value::Number(_) | Value::Object(_)) => 1,
+        };
+        if field.texts(typed).len() < least {
+            bail!("the field {} cannot hold this value", field.pointer);
+        }
+    }
+    Ok(())
+}
+
+/// The members of an object that no field has.
+fn without_fields(shape: &Shape, mut values: Value) -> Value {
+    for field in shape.fields() {
+        let (parent, name) = field.pointer.rsplit_once('/').unwrap_or_default();
+        let name = name.replace("~1", "/").replace("~0", "~");
+        values.pointer_mut(parent).and_then(Value::as_object_mut).and_then(|members| members.remove(&name));
+    }
+    values
+}
+
 /// The texts of the fields in which an action differs from the one that the question proposes.
 fn changed(question: &SuspensionRecord, edited: &Map<String, Value>) -> anyhow::Result<Typed> {
     let current = question.proposal.as_ref().context("the question proposes no action")?;
     let shape = question.editable.as_ref().and_then(|schema| schema.shape().ok()).unwrap_or_default();
-    let texts = |action: &Map<String, Value>| shape.typed(Some(&Value::Object(action.clone())), Language::English);
-    let (before, after) = (texts(current), texts(edited));
+    let (current, edited) = (Value::Object(current.clone()), Value::Object(edited.clone()));
+    if without_fields(&shape, current.clone()) != without_fields(&shape, edited.clone()) {
+        bail!("the edited action differs in a member that may not be edited");
+    }
+    let texts = |action: &Value| shape.typed(Some(action), Language::English);
+    let (before, after) = (texts(&current), texts(&edited));
+    all_are_held(&shape, &edited, &after)?;
     let mut changed = Typed::new();
     for field in shape.fields().filter(|field| field.texts(&before) != field.texts(&after)) {
         // A box that is not ticked any more has an empty text.

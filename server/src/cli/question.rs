@@ -304,10 +304,10 @@ fn proposed(question: &SuspensionRecord, margins: Margins) -> anyhow::Result<Str
     Ok(out)
 }
 
-/// A change of the proposed action, in words.
+/// A change of the proposed action, in words. A text is in quotes, so that it differs from a number.
 fn changed(change: &Change) -> String {
     let shown =
-        |value: &Option<Value>| value.as_ref().map_or_else(|| words::NOTHING.to_owned(), |value| inert_line(&typed(value)));
+        |value: &Option<Value>| value.as_ref().map_or_else(|| words::NOTHING.to_owned(), |value| inert_line(&value.to_string()));
     format!("{}: {} → {}", inert_line(&change.field), shown(&change.from), shown(&change.to))
 }
 
@@ -348,7 +348,7 @@ fn people(question: &SuspensionRecord, now: DateTime<Utc>) -> Vec<String> {
         let groups = required_by_group.iter().map(|(group, least)| format!(", at least {least} of the group {group}"));
         said.push(format!("The same answer is needed from {people} of them{}.", groups.collect::<String>()));
     }
-    for CountedAnswer { person, value, at, in_place_of, action_digest: _ } in &question.counted {
+    for CountedAnswer { person, value, at, in_place_of, action_digest: _, may_answer: _ } in &question.counted {
         let place = in_place_of.as_ref().map(|place| format!(" in place of {}", name(place))).unwrap_or_default();
         let (value, at) = (inert_line(&typed(value)), text::deadline(*at, now, Language::English));
         said.push(format!("{} answered {value}{place} ({at}).", name(person)));

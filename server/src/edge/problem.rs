@@ -11,6 +11,7 @@ use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::base::time::{naive, rfc3339};
 use domain::problem::{Directing, Entry, Rejection, edge};
+use domain::suspension::RequiredAssurance;
 use serde_json::{Map, Value, json};
 use store::{Damaged, LogName, StoreError};
 
@@ -19,6 +20,8 @@ use super::authenticator::LookError;
 
 /// The address of the login, for a refusal of an answer that needs one.
 pub(crate) const LOGIN: &str = "/login";
+/// The path of the page that sends a person to a new login by the issuer, also if the person is logged in.
+const FRESH_LOGIN: &str = "/login?fresh=1";
 /// Seconds after which trying again makes sense when the store could not take a write.
 pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
 
@@ -137,7 +140,8 @@ impl More {
             self.members.insert("rule".to_owned(), json!(rule));
         } else if let Rejection::AssuranceTooLow { required, given } = rejection {
             let given = given.map_or_else(|| json!("none"), |given| json!(given));
-            let members = [("required_assurance", json!(required)), ("given_assurance", given), ("login", json!(LOGIN))];
+            let login = if *required == RequiredAssurance::RecentLogin { FRESH_LOGIN } else { LOGIN };
+            let members = [("required_assurance", json!(required)), ("given_assurance", given), ("login", json!(login))];
             self.members.extend(members.map(|(name, value)| (name.to_owned(), value)));
         }
     }

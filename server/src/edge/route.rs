@@ -247,7 +247,7 @@ fn without_method(surface: Surface) -> Route {
     })
 }
 
-/// Answers a path that no route matches.
+/// Answers a program at a path that no route matches.
 pub(crate) async fn no_route() -> Result<HttpResponse, actix_web::Error> {
     Err(Surface::Ours.error(Failure::edge(edge::NO_ROUTE, "not found")))
 }

@@ -385,7 +385,8 @@ async fn answered(
             let is_kept = form.keep(link.suspension.id, &link.recipient, pages.typist(request), shared).await;
             let error = match required {
                 RequiredAssurance::Passkey => FormError::NotSigned,
-                RequiredAssurance::Session | RequiredAssurance::RecentLogin => FormError::NoLogin { is_kept },
+                RequiredAssurance::Session => FormError::NoLogin { is_kept, is_old: false },
+                RequiredAssurance::RecentLogin => FormError::NoLogin { is_kept, is_old: way.session().is_some() },
             };
             again(error, StatusCode::FORBIDDEN)
         }

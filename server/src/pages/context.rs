@@ -128,7 +128,7 @@ fn cell(value: &Value, language: Language) -> Cell {
         Value::Null => Cell::Remark(language.nothing()),
         Value::Bool(true) => Cell::Remark(language.yes()),
         Value::Bool(false) => Cell::Remark(language.no()),
-        Value::Number(number) => Cell::Text(number.to_string()),
+        Value::Number(number) => Cell::Text(number::written(number, language)),
         Value::String(text) if text.is_empty() => Cell::Remark(language.empty()),
         Value::String(text) => {
             let shown = visible(text);
@@ -149,7 +149,8 @@ fn scalar(value: &Value, language: Language) -> Option<String> {
     match value {
         Value::String(text) => Some(defanged(&visible(text))),
         Value::Null => Some(language.nothing().to_owned()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Number(number) => Some(number::written(number, language)),
+        Value::Bool(_) => Some(value.to_string()),
         Value::Array(_) | Value::Object(_) => None,
     }
 }

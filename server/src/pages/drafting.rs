@@ -42,7 +42,7 @@ pub(super) async fn save(
         }
         StoreError::Rejected(Rejection::AssuranceTooLow { .. }) => {
             let is_kept = form.keep(id, &link.recipient, from, shared).await;
-            (FormError::NoLogin { is_kept }, StatusCode::FORBIDDEN)
+            (FormError::NoLogin { is_kept, is_old: false }, StatusCode::FORBIDDEN)
         }
         StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse | Rejection::Forbidden { .. }) => {
             (FormError::NotAssigned, StatusCode::FORBIDDEN)

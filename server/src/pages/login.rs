@@ -20,8 +20,7 @@ use super::Pages;
 use super::guard::Form as Purpose;
 use super::inbox::INBOX;
 use super::language::in_languages;
-use super::session::LOGIN;
-use super::session::see_other;
+use super::session::{LOGIN, TYPED, see_other};
 use super::view::{Page, STYLESHEET, Trouble, line};
 use super::way::{FRESH, QUESTION, page_of};
 use crate::edge::admission::Class;
@@ -29,8 +28,6 @@ use crate::edge::shared::Shared;
 
 /// The query by which the page says that a link was asked for.
 const ASKED: &str = "asked";
-/// The cookie with what was typed, so that the page that says so can show it again. An address in a query would stand in the logs of proxies.
-const TYPED: &str = "login-typed";
 /// How long the cookie lasts: as long as a login link.
 const TYPED_LASTS: Duration = Duration::minutes(15);
 

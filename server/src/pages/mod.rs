@@ -47,7 +47,9 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{ALLOW, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY};
+use actix_web::http::header::{
+    ACCEPT, ALLOW, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY,
+};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route};
@@ -74,7 +76,7 @@ use crate::edge::admission::Class;
 use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
 use crate::edge::problem::RETRY_AFTER_SECONDS;
 use crate::edge::rates::seconds_until;
-use crate::edge::route::{Allow, allowing};
+use crate::edge::route::{Allow, allowing, no_route};
 use crate::openid::Provider;
 
 /// How often one link may be opened in a minute.
@@ -402,12 +404,22 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/ask", [(M::POST, web::to(home::ask))]))
         .service(resource("/dev/{secret}", [(M::GET, web::to(development::enter))]))
         .service(resource("/mailbox/{delivery_id}", [(M::GET, web::to(mailbox::text))]))
-        .service(resource("/mailbox/{delivery_id}/html", [(M::GET, web::to(mailbox::html))]));
+        .service(resource("/mailbox/{delivery_id}/html", [(M::GET, web::to(mailbox::html))]))
+        .default_service(web::to(no_page));
 }
 
 /// The resource at a path. It answers a request with an unknown method with a page, and names the known methods in `Allow`.
 fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
     allowing(path, routes, web::to(no_method))
+}
+
+/// Answers a path that no route matches: a browser with a page, and a program with the error of the interface.
+async fn no_page(request: HttpRequest, pages: Pages) -> Result<HttpResponse, Error> {
+    let names_html = |accept: &HeaderValue| accept.to_str().is_ok_and(|accept| accept.contains("text/html"));
+    if request.path().starts_with("/api/") || !request.headers().get_all(ACCEPT).any(names_html) {
+        return no_route().await;
+    }
+    Ok(pages.trouble(StatusCode::NOT_FOUND, Trouble::NoPage))
 }
 
 async fn no_method(request: HttpRequest, pages: Pages) -> HttpResponse {

@@ -25,7 +25,7 @@ use super::fields;
 use super::form::Form;
 use super::proposed::{BASE_PREFIX, Unfounded};
 use super::scripts::PROPOSAL as SCRIPT;
-use super::view::{ApprovedShown, ChangeRow, FieldError, FieldProblem, FormError, ProposalShown};
+use super::view::{ApprovedShown, ChangeRow, FieldError, FieldProblem, FormError, ProposalShown, titled};
 
 /// The digest in a form whose script has shown the changes.
 const LIVE: &str = "live";
@@ -132,12 +132,18 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
     let original = proposal.typed(&proposal.action, language);
     let rows = shape.fields().map(|field| row(field, &original, &typed, language)).collect();
     let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));
+    let is_editor = |person: &str| edited_by.as_ref().is_some_and(|(editor, _)| editor == person);
+    let approving = counted.iter().filter(|counted| counted.may_answer && !proposal.is_refused_by(&counted.value));
+    let approved_by = approving.map(|counted| counted.person.as_str());
+    let approved_by = approved_by.filter(|person| !is_editor(person) && !person.eq_ignore_ascii_case(&link.recipient));
+    let approved_by = approved_by.map(str::to_owned).collect();
     Some(ProposalShown {
         action: Value::Object(proposal.action.clone()),
         editable: proposal.editable.clone(),
         refuses: !proposal.refusing.is_empty(),
         rows,
         edited_by,
+        approved_by,
         based_on: digest(current),
         shown: edited.as_ref().map(digest).unwrap_or_default(),
         base: base.into_iter().map(|(name, text)| (format!("{BASE_PREFIX}{name}"), text)).collect(),
@@ -156,7 +162,8 @@ pub(super) fn approved_as(proposal: &Proposal, action: &Map<String, Value>, lang
     let (original, typed) = (proposal.typed(&proposal.action, language), proposal.typed(action, language));
     let mut changes: Vec<ChangeRow> = proposal.shape().fields().map(|field| row(field, &original, &typed, language)).collect();
     changes.retain(|row| row.is_changed);
-    ApprovedShown { action: Value::Object(action.clone()), changes }
+    let members = titled(action, &proposal.shape()).into_iter().map(|(name, value)| (name, value.clone())).collect();
+    ApprovedShown { members, changes }
 }
 
 /// The text of a field before and after the edit.

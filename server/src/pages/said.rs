@@ -101,7 +101,8 @@ pub(super) fn in_short(label: Option<&str>, said: &[(String, Value)], answer: &V
         Value::Array(items) if items.iter().all(Value::is_string) => {
             items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
         }
-        Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+        Value::Number(number) => number::written(number, language),
+        Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     let words = match label {
         Some(label) => label.to_owned(),

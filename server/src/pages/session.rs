@@ -24,6 +24,10 @@ use crate::edge::shared::Shared;
 /// Where a browser without a session is sent.
 pub(super) use crate::edge::problem::LOGIN;
 
+/// The cookie with what was typed at a login, so that the page behind it can show it again. An address in a query would stand in the logs of
+/// proxies.
+pub(super) const TYPED: &str = "login-typed";
+
 /// A person who logged in, with the secret of the session.
 pub(super) struct Session {
     pub(super) principal: Principal,
@@ -79,9 +83,13 @@ impl Pages {
         SessionToken::parse(request.cookie(&self.session_cookie_name())?.value())
     }
 
-    /// Gives the cookie of a session to the browser.
+    /// Gives the cookie of a session to the browser, and takes the one with what was typed at the login.
     pub(super) fn give_session(&self, response: &mut HttpResponse, session: &SessionToken) {
         self.set(response, Cookie::new(self.session_cookie_name(), session.expose()));
+        let typed = Cookie::build(TYPED, "").path(LOGIN).max_age(Duration::ZERO).finish();
+        if let Err(error) = response.add_cookie(&typed) {
+            tracing::error!(error = %error, "failed to take the cookie of what was typed at a login");
+        }
     }
 
     /// Takes the cookie of a session from the browser.

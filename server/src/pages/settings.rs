@@ -19,6 +19,8 @@ use crate::edge::shared::Shared;
 
 /// The address of the page.
 pub(super) const SETTINGS: &str = "/settings";
+/// The query of the page after a choice was saved.
+const SAVED: &str = "saved";
 /// The locales that the page offers, with their names in their own languages.
 const LOCALES: [(&str, &str); 2] = [("en", "English"), ("de", "Deutsch")];
 
@@ -29,8 +31,15 @@ struct SettingsPage {
     managed: bool,
     locales: Vec<Choice>,
     zones: Vec<Choice>,
-    /// Whether the choice that was sent was refused.
-    is_refused: bool,
+    /// What became of the choice that was sent, if one was.
+    sent: Option<Sent>,
+}
+
+/// What became of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    Saved,
+    Refused,
 }
 
 in_languages!(SettingsPage, "settings.html");
@@ -44,7 +53,7 @@ struct Choice {
 }
 
 impl SettingsPage {
-    fn new(page: Page, visitor: Visitor, preferences: &Preferences, is_refused: bool) -> Self {
+    fn new(page: Page, visitor: Visitor, preferences: &Preferences, sent: Option<Sent>) -> Self {
         let (zone, locale) = preferences.names();
         let choice = |(value, name): (&str, &'static str), chosen: Option<&String>| Choice {
             value: value.to_owned(),
@@ -55,7 +64,7 @@ impl SettingsPage {
         let other = locale.as_deref().filter(|tag| LOCALES.iter().all(|(known, _)| known != tag)).map(|tag| (tag, ""));
         let locales = LOCALES.into_iter().chain(other).map(|known| choice(known, locale.as_ref())).collect();
         let zones = TimeZone::all().map(|name| choice((name, ""), zone.as_ref())).collect();
-        Self { page, visitor, managed: preferences.managed, locales, zones, is_refused }
+        Self { page, visitor, managed: preferences.managed, locales, zones, sent }
     }
 }
 
@@ -92,15 +101,17 @@ impl Form {
 /// Shows the settings of the person.
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Pages) -> HttpResponse {
     match pages.entered(&request, &shared).await {
-        Ok(session) => page(&session, &pages, StatusCode::OK),
+        Ok(session) => {
+            let sent = (request.query_string() == SAVED).then_some(Sent::Saved);
+            page(&session, &pages, StatusCode::OK, sent)
+        }
         Err(response) => response,
     }
 }
 
-fn page(session: &Session, pages: &Pages, status: StatusCode) -> HttpResponse {
+fn page(session: &Session, pages: &Pages, status: StatusCode, sent: Option<Sent>) -> HttpResponse {
     let visitor = session.visitor(pages);
-    let html =
-        SettingsPage::new(pages.plain(), visitor, &session.preferences, status == StatusCode::UNPROCESSABLE_ENTITY).render();
+    let html = SettingsPage::new(pages.plain(), visitor, &session.preferences, sent).render();
     pages.page_under(&pages.inside_policy, status, html)
 }
 
@@ -112,9 +123,11 @@ pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.choose_preferences(session.principal.clone(), form.preferences()).await {
-        Ok(()) => see_other(SETTINGS),
-        Err(StoreError::Rejected(Rejection::Invalid { .. })) => page(&session, &pages, StatusCode::UNPROCESSABLE_ENTITY),
-        Err(StoreError::Rejected(_)) => page(&session, &pages, StatusCode::CONFLICT),
+        Ok(()) => see_other(&format!("{SETTINGS}?{SAVED}")),
+        Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
+            page(&session, &pages, StatusCode::UNPROCESSABLE_ENTITY, Some(Sent::Refused))
+        }
+        Err(StoreError::Rejected(_)) => page(&session, &pages, StatusCode::CONFLICT, None),
         Err(_) => pages.cannot_read(),
     }
 }

@@ -23,7 +23,7 @@ use domain::base::words::Language;
 use domain::people::preferences::TimeZone;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
-use domain::suspension::{Question, RequiredAssurance, ResponseType};
+use domain::suspension::{RequiredAssurance, ResponseType};
 use futures_util::FutureExt;
 use store::host::kill_points::{self, Point};
 use store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
@@ -425,7 +425,7 @@ impl Deliveries {
             question: delivery.question.question.clone(),
             waiting: delivery.waiting,
             answers,
-            demands: demands(&delivery.question, language),
+            demands: demands(delivery, language),
             link: format!("{}a/{}", self.public_url, delivery.token.expose()),
             occasion: occasion(delivery, language),
             sent_at: delivery.now,
@@ -441,12 +441,15 @@ impl Deliveries {
 
 /// The demands of a question on an answer, and what makes it weigh more than others, in words. The agent's own explanation is not among
 /// them: a message may pass through other hands (RFC-0025 §11).
-fn demands(question: &Question, language: Language) -> Vec<&'static str> {
+fn demands(delivery: &LeasedDelivery, language: Language) -> Vec<String> {
+    let question = &delivery.question;
+    let people = delivery.suspension.quorum.as_ref().map(|quorum| quorum.required_approvals).filter(|people| *people > 1);
+    let quorum = people.map(|people| language.people_must_agree(people));
     let needs_login = question.required_assurance.is_some_and(|required| required < RequiredAssurance::Passkey);
     let login = needs_login.then_some(language.answer_needs_login());
     let comment = question.comment_on_refusal.as_ref().map(|_| language.refusal_needs_comment());
     let grounds = question.grounds.iter().flat_map(|grounds| grounds.in_a_message(language));
-    login.into_iter().chain(comment).chain(grounds).collect()
+    quorum.into_iter().chain(login.into_iter().chain(comment).chain(grounds).map(str::to_owned)).collect()
 }
 
 /// The reason of this message: a person is asked, asked again, or asked because others did not answer.

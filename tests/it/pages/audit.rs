@@ -14,10 +14,12 @@ use store::Named;
 use store::audit::{FOUND_MAX, LOOKED_AT_MAX, LOOKED_AT_WITH_WORDS_MAX};
 use store::host::account;
 
-use crate::answering::proposal::{paying, payment, proposing};
+use crate::answering::proposal::{digest, paying, payment, proposing};
 use crate::log::export::{Begun, much_traffic};
 use crate::pages::looks::{fits, looks};
+use crate::people::assignees::{BOB, EVE, directory, mails};
 use crate::people::logins::{ADA, list, log_in};
+use crate::people::quorums;
 
 /// An auditor who is logged in.
 async fn auditor(app: &TestApp) -> Person {
@@ -53,6 +55,15 @@ async fn some_questions(app: &TestApp) -> Vec<(&'static str, IntentId)> {
 fn next(page: &Page) -> String {
     let link = page.html.split("href=\"/audit?").nth(1).unwrap().split('"').next().unwrap();
     link.replace("&amp;", "&").replace("&#38;", "&")
+}
+
+/// The word that the record has for the answer of each of three people.
+fn answers_of(page: &Page) -> [String; 3] {
+    [ADA, BOB, EVE].map(|person| {
+        let (_, row) = page.html.split_once(&format!("<th scope=\"row\"><bdi>{person}</bdi>")).unwrap();
+        let (_, word) = row.split_once("</th><td>").unwrap();
+        word.split('<').next().unwrap().to_owned()
+    })
 }
 
 /// The words of the questions that a page of the search shows.
@@ -167,6 +178,10 @@ on_each_store! {
         let mut ada = auditor(app).await;
         for (edit, is_changed) in [(paying(2400), true), (payment(), false)] {
             let (intent, id) = app.ask(proposing()).await;
+            // The agent can write an event that looks like an answer.
+            let forged = json!({"suspension_id": id, "value": "approve", "proposal": paying(1)});
+            let forged = json!({"event_type": "comment", "payload": forged});
+            app.agent().post(&format!("api/v1/intents/{intent}/events"), forged).await.ok();
             let answer = json!({"suspension_id": id, "value": "approve", "proposal": edit});
             app.operator().post(&format!("api/v1/intents/{intent}/suspend/respond"), answer).await.ok();
             let page = open(app, &mut ada, &format!("/{intent}")).await;
@@ -174,8 +189,35 @@ on_each_store! {
                 assert!(page.html.contains(part), "{part} is missing in {}", page.html);
             }
             assert_eq!(page.html.contains("2500</del>") && page.html.contains("2400</ins>"), is_changed, "{}", page.html);
-            assert_eq!(page.html.contains("What is changed"), is_changed, "{}", page.html);
+            assert_eq!(page.html.contains("What was changed"), is_changed, "{}", page.html);
         }
+    }
+
+    /// Where several people must agree, each person has answered whose answer counted at the end; and an edit says whose approval it cleared.
+    async fn a_record_says_who_agreed_and_whose_approval_an_edit_cleared(app: &mut TestApp) {
+        directory(app).await;
+        let (intent, id) = quorums::asked(app, quorums::two(), proposing()).await;
+        mails(app).await;
+        let [ada, bob, _] = quorums::keys(app).await;
+        let mut eve = log_in(app, EVE).await;
+        let respond = format!("api/v1/intents/{intent}/suspend/respond");
+        bob.respond(intent, &id, "approve").await.ok();
+        let page = open(app, &mut eve, &format!("/{intent}")).await;
+        assert_eq!(answers_of(&page), ["none", "answered", "none"]);
+        assert!(!page.html.contains("The action was edited"), "{}", page.html);
+        ada.post(&respond, json!({"suspension_id": id, "value": "approve", "proposal": paying(2400)})).await.ok();
+        let page = open(app, &mut eve, &format!("/{intent}")).await;
+        assert_eq!(answers_of(&page), ["answered", "none", "none"]);
+        let cleared = "The action was edited, so the approval of <bdi>bob@example.com</bdi> does not count any more.";
+        assert!(page.html.contains(cleared), "{}", page.html);
+        quorums::take_back(&ada, &id).await.ok();
+        let page = open(app, &mut eve, &format!("/{intent}")).await;
+        assert_eq!(answers_of(&page), ["none", "none", "none"]);
+        ada.post(&respond, json!({"suspension_id": id, "value": "approve", "proposal": paying(2400)})).await.ok();
+        let agreed = json!({"suspension_id": id, "value": "approve", "based_on": digest(&paying(2400))});
+        bob.post(&respond, agreed).await.ok();
+        let page = open(app, &mut eve, &format!("/{intent}")).await;
+        assert_eq!(answers_of(&page), ["answered", "answered", "none"]);
     }
 
     /// An auditor sees how long content is kept, which holds keep it longer, and that a record from which content was erased still verifies.

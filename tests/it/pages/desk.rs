@@ -1,5 +1,6 @@
 //! Where people work: from one question to the next, beside the list and from page to page.
 
+use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::person::Person;
@@ -19,6 +20,10 @@ fn yes_no(question: &str, to: Value, seconds: u32) -> Value {
 
 async fn ask(app: &TestApp, question: &str, to: Value, seconds: u32) -> String {
     app.ask(yes_no(question, to, seconds)).await.1
+}
+
+async fn intent_of(app: &TestApp, id: &str) -> IntentId {
+    app.agent().suspension(id).await["intent_id"].as_str().unwrap().parse().unwrap()
 }
 
 fn page_of(app: &TestApp, id: &str) -> String {
@@ -111,6 +116,20 @@ on_each_store! {
         assert!(home.contains("<a href=\"/login\">log in</a>"), "{home}");
     }
 
+    /// A person reads that the language and the time zone were saved, in the new language.
+    async fn settings_are_confirmed(app: &mut TestApp) {
+        directory(app).await;
+        let mut ada = enter(app, ADA).await;
+        let path = format!("{}settings", app.base);
+        let page = ada.open(&path).await;
+        assert!(!page.html.contains("Saved."), "{}", page.html);
+        let nonce = page.nonce();
+        let saved = ada.post(&path, &[("nonce", &nonce), ("locale", "de"), ("time_zone", "Europe/Vienna")]).await;
+        assert_eq!((saved.status, saved.header("location")), (303, "/settings?saved"));
+        let page = ada.open(&format!("{path}?saved")).await;
+        assert!(page.html.contains("role=\"status\"") && page.html.contains("Gespeichert."), "{}", page.html);
+    }
+
     /// A person types the times of the own clocks, and reads them there again.
     async fn the_times_of_an_absence_are_those_of_the_person(app: &mut TestApp) {
         let [ada_path, ..] = directory(app).await;
@@ -134,7 +153,7 @@ on_each_store! {
         assert!(page.contains("value=\"2027-03-20T09:00\"") && page.contains("value=\"2027-03-28T03:30\""), "{page}");
         // Eve has no time zone.
         let page = enter(app, EVE).await.open(&path).await.html;
-        assert!(page.contains("Both times are those of UTC."), "{page}");
+        assert!(page.contains("Both times are in UTC."), "{page}");
     }
 }
 
@@ -168,8 +187,7 @@ on_one_store! {
         // A question that is decided elsewhere says so where it stands.
         browser.key("j").await;
         until(&browser, &title("Deploy later?")).await;
-        let intent = app.agent().suspension(&second).await["intent_id"].as_str().unwrap().parse().unwrap();
-        key_of(app, BOB, "bob").await.respond(intent, &second, "no").await.ok();
+        key_of(app, BOB, "bob").await.respond(intent_of(app, &second).await, &second, "no").await.ok();
         until(&browser, "!document.querySelector('#pane #live').hidden").await;
         // Beside the list, in three keys: the question, its yes, and Enter.
         browser.open(&inbox).await;
@@ -182,6 +200,20 @@ on_one_store! {
         }
         assert!(browser.text().await.contains("Your answer was recorded"), "{}", browser.text().await);
         assert_eq!(app.operator().suspension(&first).await["response"], json!("yes"));
+        // A long question is folded there, and its button leads to the question's own page.
+        let terms = (1..=60).map(|line| format!("{line}. The carrier is liable for what it loses.")).collect::<Vec<_>>().join("\n");
+        let mut folded = yes_no("Long one?", json!({"people": [ADA]}), 300);
+        folded["context"] = json!({"terms": terms});
+        let long = app.ask(folded).await.1;
+        browser.open(&inbox).await;
+        browser.key("j").await;
+        until(&browser, &title("Long one?")).await;
+        browser.press("#pane button[formaction*='?show=everything']").await;
+        while !browser.url().await.starts_with(&format!("{}?show=everything", page_of(app, &long))) {
+            harness::pause::pause().await;
+        }
+        assert!(browser.text().await.contains("60. The carrier is liable"), "{}", browser.text().await);
+        key_of(app, ADA, "ada2").await.respond(intent_of(app, &long).await, &long, "no").await.ok();
         // Where a list has more than one page, a row that moves to the next page, or comes from there, has neither left nor arrived.
         ask(app, "Stop it?", json!({"people": [ADA]}), 900).await;
         copies(app, u32::try_from(SHOWN_MAX).unwrap()).await;

@@ -95,6 +95,23 @@ fn questions() -> Vec<Value> {
 }
 
 on_each_store! {
+    /// A browser at an address that no page has gets a page, and a program the error of the interface.
+    async fn an_address_that_no_page_has_is_told(app: &mut TestApp) {
+        let mut person = app.person();
+        for (path, accepts, is_page) in [
+            ("inbx", "text/html,*/*;q=0.8", true),
+            ("inbx", "*/*", false),
+            ("inbx", "application/json", false),
+            ("api/inbx", "text/html", false),
+        ] {
+            let request = person.request(Method::GET, &format!("{}{path}", app.base)).header("accept", accepts);
+            let page = person.send(request).await;
+            let says = page.html.contains("<h1>There is no such page</h1>") && page.html.contains("<a href=\"/inbox\">");
+            assert_eq!(says, is_page, "{path} {accepts}: {}", page.html);
+            assert!(page.status == 404 || path.starts_with("api/"), "{path}: {}", page.status);
+        }
+    }
+
     /// The first of the reader's languages counts, and a reader who asks for none of ours, or for nonsense, reads English.
     async fn the_browser_chooses_the_language(app: &mut TestApp) {
         let unknown = format!("{}a/x", app.base);

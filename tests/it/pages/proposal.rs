@@ -147,6 +147,27 @@ on_each_store! {
         assert_eq!((&record["resolution"], &record["proposal"]), (&json!("responded"), &paying(2400)));
     }
 
+    /// An edit drops the approvals before it: the page names their people before it is sent.
+    async fn a_page_says_whose_approval_an_edit_drops(app: &mut TestApp) {
+        directory(app).await;
+        let (intent, id) = quorums::asked(app, quorums::two(), proposing()).await;
+        let links = mails(app).await;
+        let [_, bob, _] = quorums::keys(app).await;
+        let warning = "If you edit this, the approval of <b><bdi>bob@example.com</bdi></b> does not count any more.";
+        let html = app.person().open(&links[0].1).await.html;
+        assert!(!html.contains("If you edit this"), "{html}");
+        bob.respond(intent, &id, "approve").await.ok();
+        let html = app.person().open(&links[0].1).await.html;
+        assert!(html.contains(warning), "{html}");
+        let html = app.person().open(&links[1].1).await.html;
+        assert!(!html.contains("If you edit this"), "the own approval is given anew with an edit: {html}");
+        quorums::take_back(&bob, &id).await.ok();
+        let edited = json!({"suspension_id": id, "value": "approve", "proposal": paying(2400)});
+        bob.post(&format!("api/v1/intents/{intent}/suspend/respond"), edited).await.ok();
+        let html = app.person().open(&links[0].1).await.html;
+        assert!(html.contains("that approval does not count any more") && !html.contains("If you edit this"), "{html}");
+    }
+
     /// The action, its fields and the edits are text of others. None of it becomes markup.
     async fn hostile_text_in_an_action_stays_text(app: &mut TestApp) {
         let hostile = "</ins></form><script>alert(1)</script>\"' {{ 7*7 }} https://evil.example/x";

@@ -9,7 +9,7 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-use super::assignees::{ADA, BOB, EVE, directory, mails};
+use super::assignees::{ADA, BOB, EVE, directory, mails, remove};
 use super::floors::verified;
 use super::quorums::{keys, take_back, two};
 use crate::answering::proposal::{digest, editable, paying, payment};
@@ -95,6 +95,20 @@ on_each_store! {
         assert_eq!((far(&denied), &denied["decision_notes"]), (("denied", &json!(null)), &json!("No.")));
         assert_eq!(decide(&ada, &approval, "approve", json!({})).await.problem(), (409, "already_resolved"));
         in_order(app).await;
+    }
+
+    /// The approval of a person who may not answer any more is not given, and the view says so before another person decides.
+    async fn an_approval_of_a_person_who_left_is_not_given(app: &mut TestApp) {
+        let [ada, ..] = directory(app).await;
+        let [by_ada, bob, _] = keys(app).await;
+        let (approval, _) = asked(app, json!({"quorum": two()})).await;
+        decide(&by_ada, &approval, "approve", json!({})).await.ok();
+        remove(app, &ada).await;
+        let left = app.agent().get(&approval).await.ok();
+        assert_eq!((far(&left), &left["counted"][0]["person"]), (("pending", &json!({"given": 0, "needed": 2})), &json!(ADA)));
+        assert_eq!(far(&decide(&bob, &approval, "approve", json!({})).await.ok()), ("pending", &json!({"given": 1, "needed": 2})));
+        assert_eq!(far(&app.agent().get(&approval).await.ok()), ("pending", &json!({"given": 1, "needed": 2})));
+        mails(app).await;
     }
 
     /// More people than there are, a group that does not exist, and a silence after an answer.

@@ -136,9 +136,22 @@ on_each_store! {
         assert!(claimed.html.contains("Half of it") && claimed.html.contains("value=\"release\""), "{}", claimed.html);
         let wrong = person.post(&link, &[("nonce", &nonce), ("hand", "delegate"), ("to", "bne@example.com"), ("comment", "Half of it")]).await;
         assert!(wrong.status == 422 && wrong.html.contains("Half of it") && wrong.html.contains("bne@example.com"), "{}", wrong.html);
+        assert!(wrong.html.contains("Look for a typing mistake."), "{}", wrong.html);
         assert_eq!(app.agent().suspension(&id).await["claimed_by"], json!(ADA));
         assert_eq!(person.post(&link, &[("nonce", &nonce), ("value", "approve"), ("comment", "Half of it")]).await.status, 303);
         assert_eq!(app.agent().status(intent).await, "active");
+    }
+
+    /// A mail says how many people must agree, in each of its parts.
+    async fn a_mail_says_how_many_must_agree(app: &mut TestApp) {
+        directory(app).await;
+        asked(app, two(), json!({})).await;
+        app.settle().await;
+        let mail = app.smtp.next_mail().await;
+        for part in [mail.text(), mail.html()] {
+            assert!(part.contains("2 people must give the same answer."), "{part}");
+        }
+        mails(app).await;
     }
 
     /// The whole way: Ada hands her place to Dan by her link, Dan gets a mail, answers in her place, and both names are in the log.

@@ -398,8 +398,7 @@ pub(super) const LOGIN_WAS_NOT_YOU: &str = "Wenn Sie das nicht waren, müssen Si
 
 // Pages. Titles, and parts of sentences in the templates.
 
-/// The label of the first choice of a yes-or-no question whose agent named no choices; it also stands for a `true` that the
-/// agent sent.
+/// A `true` that the agent sent. The label of the first choice of a yes-or-no question is stored with the question, and stays English.
 pub(super) const YES: &str = "Ja";
 
 /// The second choice, and a `false`.
@@ -534,6 +533,9 @@ pub(super) const OPENED_UNDER_ANOTHER_NAME: &str = "Dieser Link wurde unter eine
 
 /// Heads the refusal of a request that neither opens a page nor answers.
 pub(super) const NOT_DONE_HERE: &str = "Das geht hier nicht";
+
+/// Heads the answer to an address that no page has.
+pub(super) const NO_SUCH_PAGE: &str = "Diese Seite gibt es nicht";
 
 /// Heads the refusal of a broken form.
 pub(super) const COULD_NOT_BE_READ: &str = "Ihre Antwort konnte nicht gelesen werden";

@@ -6,8 +6,8 @@ pub(super) const ALERT_SUBJECT: &str = "Zu wenige Personen können eine Frage no
 /// The first words of the mail.
 pub(super) fn too_few_are_left(host: &str, agent: &str, question: &str) -> String {
     format!(
-        "Auf eine Frage bei {host} müssen mehr Personen dieselbe Antwort geben, als sie jetzt beantworten können: Einige sind seitdem \
-         gegangen oder haben eine andere Rolle. Die Frage wartet bis zu ihrer Frist. {agent} hat sie gestellt, und ihre ID ist {question}."
+        "Eine Frage bei {host} braucht mehr Personen, als sie jetzt noch beantworten können: Einige sind gegangen oder haben eine andere \
+         Rolle, seit sie gestellt wurde. Die Frage wartet bis zu ihrer Frist. {agent} hat sie gestellt, und ihre ID ist {question}."
     )
 }
 

@@ -14,6 +14,8 @@ pub(super) const FORM_AS_A_SCHEMA: &str = "Formular, als JSON-Schema";
 pub(super) const PROPOSED_ACTION: &str = "Die vorgeschlagene Aktion";
 /// The heading of the changes of that action.
 pub(super) const CHANGES_OF_THE_ACTION: &str = "Was geändert wird";
+/// The heading of these changes after the decision.
+pub(super) const ACTION_WAS_CHANGED: &str = "Was geändert wurde";
 /// An answer that approves an edited action, before the person has seen the changes.
 pub(super) const LOOK_AT_THE_CHANGES: &str = "Sehen Sie Ihre Änderungen an und antworten Sie dann";
 /// The proposed action was edited by another person while the page was open.
@@ -56,6 +58,21 @@ pub(super) fn number_is_ambiguous(large: &str, small: &str) -> String {
 
 /// Text or a fraction where a whole number is needed.
 pub(super) const WHOLE_NUMBER_NEEDED: &str = "muss eine ganze Zahl sein";
+
+/// Another kind of value where a number is needed.
+pub(super) const A_NUMBER_NEEDED: &str = "muss eine Zahl sein";
+
+/// Another kind of value where a text is needed.
+pub(super) const A_TEXT_NEEDED: &str = "muss ein Text sein";
+
+/// Another kind of value where a yes or a no is needed.
+pub(super) const A_BOOLEAN_NEEDED: &str = "muss true oder false sein";
+
+/// Another kind of value where several options can be chosen.
+pub(super) const A_LIST_NEEDED: &str = "muss eine Liste sein";
+
+/// Another kind of value where a group of fields is needed.
+pub(super) const AN_OBJECT_NEEDED: &str = "muss ein Objekt sein";
 
 /// Another kind of value than the field has.
 pub(super) const ANOTHER_KIND: &str = "muss ein Wert einer anderen Art sein";

@@ -46,3 +46,7 @@ pub(super) const EARLIER_UNANSWERED: &str = "Niemand hat geantwortet";
 pub(super) const EARLIER_TOO_FEW: &str = "Zu wenige gleiche Antworten";
 /// An earlier question that was taken back.
 pub(super) const EARLIER_WITHDRAWN: &str = "Zurückgezogen";
+/// A message about a question on which several people must agree.
+pub(super) fn people_must_agree(count: u32) -> String {
+    format!("{count} Personen müssen dieselbe Antwort geben.")
+}

@@ -542,6 +542,9 @@ pub const OPENED_UNDER_ANOTHER_NAME: &str = "This link was opened under another 
 /// Heads the refusal of a request that neither opens a page nor answers.
 pub const NOT_DONE_HERE: &str = "This cannot be done here";
 
+/// Heads the answer to an address that no page has.
+pub const NO_SUCH_PAGE: &str = "There is no such page";
+
 /// Heads the refusal of a broken form.
 pub const COULD_NOT_BE_READ: &str = "Your answer could not be read";
 

@@ -1,7 +1,7 @@
 //! The words about the fields of a form. Most say what an answer must be like: they complete a sentence that begins with the field's label.
 
 /// The label of the reasons that are offered for a no.
-pub const REASON_FOR_A_NO: &str = "Reason for a no";
+pub const REASON_FOR_A_NO: &str = "Reason for a refusal";
 
 /// The rest of the sentence about a reason for a no beside another answer.
 pub const GOES_WITH_A_NO: &str = "goes with a no alone. To send another answer, choose “None” there.";
@@ -13,6 +13,8 @@ pub const FORM_AS_A_SCHEMA: &str = "Form, as a JSON Schema";
 pub const PROPOSED_ACTION: &str = "The proposed action";
 /// The heading of the changes of that action.
 pub const CHANGES_OF_THE_ACTION: &str = "What is changed";
+/// The heading of these changes after the decision.
+pub const ACTION_WAS_CHANGED: &str = "What was changed";
 /// An answer that approves an edited action, before the person has seen the changes.
 pub const LOOK_AT_THE_CHANGES: &str = "Look at your changes, then answer";
 /// The proposed action was edited by another person while the page was open.
@@ -55,6 +57,21 @@ pub fn number_is_ambiguous(large: &str, small: &str) -> String {
 
 /// Text or a fraction where a whole number is needed.
 pub const WHOLE_NUMBER_NEEDED: &str = "must be a whole number";
+
+/// Another kind of value where a number is needed.
+pub const A_NUMBER_NEEDED: &str = "must be a number";
+
+/// Another kind of value where a text is needed.
+pub const A_TEXT_NEEDED: &str = "must be a text";
+
+/// Another kind of value where a yes or a no is needed.
+pub const A_BOOLEAN_NEEDED: &str = "must be true or false";
+
+/// Another kind of value where several options can be chosen.
+pub const A_LIST_NEEDED: &str = "must be a list";
+
+/// Another kind of value where a group of fields is needed.
+pub const AN_OBJECT_NEEDED: &str = "must be an object";
 
 /// Another kind of value than the field has.
 pub const ANOTHER_KIND: &str = "must be a value of another kind";

@@ -46,3 +46,7 @@ pub const EARLIER_UNANSWERED: &str = "No person answered";
 pub const EARLIER_TOO_FEW: &str = "Too few people agreed";
 /// An earlier question that was taken back.
 pub const EARLIER_WITHDRAWN: &str = "Withdrawn";
+/// A message about a question on which several people must agree.
+pub fn people_must_agree(count: u32) -> String {
+    format!("{count} people must give the same answer.")
+}

@@ -160,6 +160,7 @@ words! {
         not_from_our_page: NOT_FROM_OUR_PAGE,
         opened_under_another_name: OPENED_UNDER_ANOTHER_NAME,
         not_done_here: NOT_DONE_HERE,
+        no_such_page: NO_SUCH_PAGE,
         could_not_be_read: COULD_NOT_BE_READ,
         server_failed: SERVER_FAILED,
         answered_by_you: ANSWERED_BY_YOU,
@@ -200,6 +201,7 @@ words! {
         form_as_a_schema: FORM_AS_A_SCHEMA,
         proposed_action: PROPOSED_ACTION,
         changes_of_the_action: CHANGES_OF_THE_ACTION,
+        action_was_changed: ACTION_WAS_CHANGED,
         look_at_the_changes: LOOK_AT_THE_CHANGES,
         proposal_has_changed: PROPOSAL_HAS_CHANGED,
         draft_is_not_saved: DRAFT_IS_NOT_SAVED,
@@ -208,6 +210,11 @@ words! {
         is_not_accepted: IS_NOT_ACCEPTED,
         number_needed: NUMBER_NEEDED,
         whole_number_needed: WHOLE_NUMBER_NEEDED,
+        a_number_needed: A_NUMBER_NEEDED,
+        a_text_needed: A_TEXT_NEEDED,
+        a_boolean_needed: A_BOOLEAN_NEEDED,
+        a_list_needed: A_LIST_NEEDED,
+        an_object_needed: AN_OBJECT_NEEDED,
         another_kind: ANOTHER_KIND,
         option_needed: OPTION_NEEDED,
         once_each: ONCE_EACH,
@@ -281,6 +288,7 @@ words! {
         fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> String;
         fn sent_to(recipient: &str, why: &str) -> String;
         fn others_wait(count: u32) -> Option<String>;
+        fn people_must_agree(count: u32) -> String;
         fn a_login_was_asked_for(host: &str) -> String;
         fn too_few_are_left(host: &str, agent: &str, question: &str) -> String;
         fn login_link_lasts(minutes: i64) -> String;

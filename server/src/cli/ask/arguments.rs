@@ -71,7 +71,8 @@ pub(in crate::cli) struct AskArgs {
     /// Wait until this number of people have given the same answer; one refusal ends the question.
     #[arg(long, value_name = "PEOPLE", value_parser = clap::value_parser!(u32).range(1..=20))]
     approvals: Option<u32>,
-    /// How sure the server must be of the person: session (the person has logged in) or passkey. The server may demand more.
+    /// How sure the server must be of the person: session (the person has logged in), recent_login (the person has logged in a few
+    /// minutes ago at most) or passkey. The server may demand more.
     #[arg(long, value_name = "ASSURANCE", value_parser = assurance)]
     assurance: Option<RequiredAssurance>,
     /// Say how much is at stake: low, medium, high or critical. People see it, and the server may demand more of an answer then.
@@ -205,6 +206,8 @@ fn form_in(file: &Path) -> anyhow::Result<Value> {
     const WHAT: &str = "a JSON Schema of the answer, like {\"type\": \"object\", \"properties\": {\"amount\": {\"type\": \"number\"}}}, \
                         or a list of questions, like [{\"name\": \"amount\", \"question\": \"How much?\", \"response_type\": \"text\"}]";
     let read = json_in("--form", file)?;
+    let is_wrapped = read.get("questions").is_some_and(Value::is_array) && read.get("type").is_none();
+    ensure!(!is_wrapped, "{} (--form): a list of questions is the list itself, without {{\"questions\": …}}", file.display());
     let is_form = match &read {
         Value::Object(_) => true,
         Value::Array(questions) => !questions.is_empty() && questions.iter().all(Value::is_object),

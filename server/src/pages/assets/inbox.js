@@ -54,7 +54,8 @@
     part.append(...main.childNodes);
     title.setAttribute("aria-level", "2");
     title.tabIndex = -1;
-    for (const link of all("a[href^='?']", part)) link.setAttribute("href", path + link.getAttribute("href"));
+    for (const [css, name] of [["a[href^='?']", "href"], ["button[formaction^='?']", "formaction"]])
+      for (const found of all(css, part)) found.setAttribute(name, path + found.getAttribute(name));
     return part;
   }
 
@@ -109,10 +110,21 @@
     turn(link, true);
   });
 
-  // The row at which the keys work: the one with the focus, the last one that had it, or the first.
-  const row = () => document.activeElement.closest?.("#asks > li") ?? (here?.isConnected ? here : rows()[0]);
+  // The row with the focus, that of the question beside the list, or the last one that had the focus.
+  function current() {
+    const focused = document.activeElement.closest?.("#asks > li");
+    if (focused) return focused;
+    if (beside && wide.matches) return rows().find((li) => one(".item", li).pathname === beside);
+    return here?.isConnected ? here : null;
+  }
+  // The parts of the row at which the keys work. A key never answers another question than the one that is read: without a current row
+  // it takes the first one only while no question is beside the list.
+  function parts(css) {
+    const row = current() ?? (beside && wide.matches ? null : rows()[0]);
+    return row ? all(css, row) : [];
+  }
   function move(step) {
-    const list = rows(), from = document.activeElement.closest?.("#asks > li") ?? (here?.isConnected ? here : null);
+    const list = rows(), from = current();
     const at = from ? Math.min(Math.max(list.indexOf(from) + step, 0), list.length - 1) : 0;
     const to = list[at];
     if (!to) return;
@@ -126,13 +138,13 @@
   const keys = {
     j: () => move(1),
     k: () => move(-1),
-    e: () => press(one("summary", row())),
-    a: () => press(one("[data-says=yes]", row())),
-    r: () => press(one("[data-says=no]", row())),
-    c: () => press(one(".claim", row())),
-    enter: () => press(one(".item", row())),
-    x: () => press(one(".pick input", row())),
-    b: () => press(one("#together button")),
+    e: () => press(parts("summary")[0]),
+    a: () => press(parts("[data-says=yes]")[0]),
+    r: () => press(parts("[data-says=no]")[0]),
+    c: () => press(parts(".claim")[0]),
+    enter: () => press(parts(".item")[0]),
+    x: () => press(parts(".pick input")[0]),
+    b: () => press(one("#together:not([hidden]) button")),
     "/": () => one("#words").focus(),
     "?": () => {
       const help = one("#keys");
@@ -150,14 +162,15 @@
     if (!use.checked && key !== "?") return;
     // Links, buttons and folded parts have an Enter of their own.
     if (key === "Enter" && target.closest("a,button,summary")) return;
-    const act = /^[1-9]$/.test(key) ? () => press(all(".choose a", row())[key - 1]) : keys[key.toLowerCase()];
+    const act = /^[1-9]$/.test(key) ? () => press(parts(".choose a")[key - 1]) : keys[key.toLowerCase()];
     if (!act || (!rows().length && !"/?".includes(key))) return;
     event.preventDefault();
     act();
   });
-  const chosen = one("#chosen");
+  const chosen = one("#chosen"), together = one("#together");
   function tell() {
     const count = all(".pick :checked").length;
+    if (together) together.hidden = !one(".pick input:enabled");
     if (chosen) chosen.textContent = count ? chosen.dataset.text.replace("{}", count) : "";
   }
   document.addEventListener("change", (event) => event.target.closest(".pick") && tell());
@@ -205,7 +218,9 @@
         before = old.nextElementSibling;
         continue;
       }
+      if (old && before === old) before = old.nextElementSibling;
       old?.remove();
+      if (here === old) here = li;
       if (!came.includes(li)) arrived++;
       asks().insertBefore(document.adoptNode(li), before);
     }

@@ -11,7 +11,8 @@
     for (const lock of document.querySelectorAll(".lock"))
       if (lock.dataset.open) lock.textContent = lock.dataset.open;
       else lock.remove();
-    for (const button of document.querySelectorAll("[disabled]:not([hidden])")) button.disabled = false;
+    const form = document.querySelector("#answer-form");
+    for (const button of form ? form.elements : []) if (!button.hidden) button.disabled = false;
     // When the notes disappear, the page must not move below the reader's finger.
     scrollBy(0, top() - before);
   }, { rootMargin: "0px 0px -60px" });

@@ -50,6 +50,8 @@ pub(in crate::pages) enum FormError {
     NoLogin {
         /// Whether the server keeps what was typed.
         is_kept: bool,
+        /// Whether the person is logged in, but not since recently enough.
+        is_old: bool,
     },
     /// The form was made for another person than the one who is logged in.
     OtherPerson,

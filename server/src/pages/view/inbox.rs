@@ -208,6 +208,11 @@ impl Shown {
         mine.tally.filter(|_| !self.is_filtered && !self.is_auditor())
     }
 
+    /// Whether a question of this page can be chosen to be answered together with others.
+    fn has_boxes(&self) -> bool {
+        self.rows.iter().any(|row| row.pick.is_some())
+    }
+
     fn is_auditor(&self) -> bool {
         self.role == Role::Auditor
     }

@@ -45,7 +45,7 @@ pub(super) use self::open::{
 };
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::overview::OverviewPage;
-pub(super) use self::proposal::{ApprovedShown, ChangeRow, ProposalShown};
+pub(super) use self::proposal::{ApprovedShown, ChangeRow, ProposalShown, titled};
 pub(super) use self::record::RecordPage;
 pub(super) use self::timeline::Timeline;
 pub(super) use self::together::{Apart, Line, TogetherDonePage, TogetherPage, TogetherTold, Togetherness, Whole};

@@ -11,7 +11,7 @@ use domain::suspension::quorum::Quorum;
 use serde_json::Value;
 use store::inbox::COUNTED_MAX;
 
-use super::super::context::{Table, entries, label, not_drawn};
+use super::super::context::{Table, label, not_drawn};
 use super::super::fold::{Folds, Hidden, Length};
 use super::super::language::in_languages;
 use super::super::reasons::{REASON, Reasons};
@@ -279,10 +279,7 @@ impl OpenQuestion {
         let context = context.map(|(key, value)| (label(key), value));
         let beside = left.iter().chain(&self.beside).map(|(name, value)| (name.clone(), value));
         let table = Table::new(context.chain(beside), 'r', length, &mut folds);
-        let proposed = self
-            .proposal
-            .as_ref()
-            .map(|proposal| Table::new(entries(&proposal.action, self.page.manner.language), 'p', length, &mut folds));
+        let proposed = self.proposal.as_ref().map(|proposal| Table::new(proposal.members(), 'p', length, &mut folds));
         let folds_above = folds.0.len();
         let buttons = match &self.answers {
             Answers::Choices(choices) => choices.buttons(length, &mut folds),

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::base::text::visible;
 use store::inbox::COUNTED_MAX;
 
-use super::super::context::{Table, entries};
+use super::super::context::Table;
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::moment::{machine, minute, received, second};
@@ -108,8 +108,10 @@ impl Outcome {
         let (whole, none) = (Length::Whole, &mut Folds::new(self.page.manner.language));
         let card = self.asked.card(whole, none);
         let table = self.answered().and_then(|given| given.table(whole, none));
-        let action =
-            self.approved.as_ref().map(|approved| (Table::new(entries(&approved.action, none.1), 'p', whole, none), approved));
+        let action = self.approved.as_ref().map(|approved| {
+            let members = approved.members.iter().map(|(name, value)| (name.clone(), value));
+            (Table::new(members, 'p', whole, none), approved)
+        });
         OutcomePage { page: &self.page, outcome: self, card, table, action }.render()
     }
 

@@ -3,9 +3,11 @@
 use chrono::{DateTime, Utc};
 use domain::base::text::visible;
 use domain::base::words::Language;
-use domain::form::{Schema, Typed};
-use serde_json::Value;
+use domain::form::{Entry, Schema, Shape, Typed};
+use serde_json::{Map, Value};
 
+use super::super::context::label;
+use super::super::fields::named;
 use super::{FieldKind, Fields};
 
 /// The action that a question proposes, as its page shows it.
@@ -21,6 +23,8 @@ pub(in crate::pages) struct ProposalShown {
     pub rows: Vec<ChangeRow>,
     /// The person who has edited the action, if its answer counts, and when.
     pub edited_by: Option<(String, DateTime<Utc>)>,
+    /// The other people who have approved the action as it stands. An edit clears these approvals.
+    pub approved_by: Vec<String>,
     /// The digest of the action as it stands.
     pub based_on: String,
     /// The digest of the action whose changes the page shows; empty if what was typed makes no action.
@@ -33,11 +37,25 @@ pub(in crate::pages) struct ProposalShown {
     pub script_path: String,
 }
 
+/// The members of an action by the titles of the fields in which people may edit them. The names tell members with the same title apart.
+pub(in crate::pages) fn titled<'a>(action: &'a Map<String, Value>, shape: &Shape) -> Vec<(String, &'a Value)> {
+    let title = |key: &str| {
+        shape.entries.iter().find_map(|entry| match entry {
+            Entry::Field(field) => (field.name == key).then(|| named(field.title.as_deref(), key)),
+            Entry::Group(group) => (group.name == key).then(|| named(group.title.as_deref(), key)),
+        })
+    };
+    let titles: Vec<String> = action.keys().map(|key| title(key).unwrap_or_else(|| label(key))).collect();
+    let is_alone = |title: &String| titles.iter().filter(|other| *other == title).count() == 1;
+    let labels = titles.iter().zip(action.keys()).map(|(title, key)| if is_alone(title) { title.clone() } else { label(key) });
+    labels.zip(action.values()).collect()
+}
+
 /// An action that was approved.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct ApprovedShown {
-    /// The action as it was approved.
-    pub action: Value,
+    /// The members of the action as it was approved, with their labels.
+    pub members: Vec<(String, Value)>,
     /// The fields that its approver changed.
     pub changes: Vec<ChangeRow>,
 }
@@ -86,6 +104,12 @@ impl ProposalShown {
             }
         }
         Some(fields)
+    }
+
+    /// The members of the action as the agent proposed it, with their labels.
+    pub(super) fn members(&self) -> Vec<(String, &Value)> {
+        let shape = self.editable.as_deref().and_then(|schema| schema.shape().ok()).unwrap_or_default();
+        self.action.as_object().map(|action| titled(action, &shape)).unwrap_or_default()
     }
 
     /// Whether the page shows a change.

@@ -1,10 +1,12 @@
 //! The record of one intent: what happened in its log in plain words, what people were shown, and what verification found.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::name::is_same_in_any_case;
 use domain::base::text::{quoted, visible, visible_line};
 use domain::base::time;
 use domain::base::words::Language;
 use domain::intent::status::Status;
+use domain::log::payload::Payload;
 use domain::suspension::assignees::Assignees;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
@@ -92,6 +94,8 @@ enum Happened {
         answer: String,
         given: u64,
         needed: u64,
+        /// The people whose approvals it cleared, because it edited the action.
+        clears: Vec<String>,
     },
     /// An answer that counted was taken back.
     TakenBack {
@@ -192,6 +196,7 @@ impl Happened {
                 answer: answer(&payload["value"]),
                 given: payload["approvals"]["given"].as_u64().unwrap_or_default(),
                 needed: payload["approvals"]["needed"].as_u64().unwrap_or_default(),
+                clears: listed(&payload["clears"]),
             },
             Some("intent.answer_taken_back") => Self::TakenBack { by: some("person").unwrap_or(actor) },
             Some("intent.claimed") => Self::Claimed { by: some("person").unwrap_or(actor), from: some("taken_over_from") },
@@ -284,8 +289,11 @@ fn assignees(value: &Value, language: Language) -> String {
 }
 
 fn names(list: &Value) -> String {
-    let names: Vec<String> = list.as_array().into_iter().flatten().filter_map(Value::as_str).map(line).collect();
-    names.join(", ")
+    listed(list).join(", ")
+}
+
+fn listed(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(line).collect()
 }
 
 /// A question as it was shown, and the people who were asked.
@@ -323,9 +331,10 @@ impl Shown {
     /// `prefix` keeps the anchors of this question's table apart from those of another one.
     fn of((prefix, recorded): (char, RecordedQuestion), events: &[Value], manner: Manner) -> Self {
         let language = manner.language;
-        let people = people(&recorded);
+        let answers = answers(events, &recorded.suspension);
+        let people = people(&recorded, &answers);
         let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
-        let (outcome, suspension_id) = (Outcome::of(&suspension), suspension.id.expose());
+        let outcome = Outcome::of(&suspension);
         let context = question.as_ref().map(|question| Value::Object(question.context.clone())).unwrap_or_default();
         let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, schema, .. } = suspension;
         let form = schema.map(|schema| Value::Object(schema.members().clone()));
@@ -341,7 +350,7 @@ impl Shown {
             // A capital letter keeps the anchors of this table apart from those of the other one.
             Table::new(entries(&action, language), prefix.to_ascii_uppercase(), Length::Whole, &mut Folds::new(language))
         });
-        let decided = proposal.zip(decided(events, &suspension_id));
+        let decided = proposal.zip(decided(&answers));
         let changes = decided.map(|(proposal, action)| approved_as(proposal, action, language).changes).unwrap_or_default();
         let has_fallback = fallback_policy != FallbackPolicy::Fail;
         Self {
@@ -361,15 +370,37 @@ impl Shown {
     }
 }
 
-/// The action in the event of the answer to this question.
-fn decided<'a>(events: &'a [Value], suspension_id: &str) -> Option<&'a Map<String, Value>> {
-    let is_answer = |event: &&Value| {
-        // An answer that counts towards a quorum has the number of answers beside it, and decides nothing by itself.
-        event["payload"]["suspension_id"] == suspension_id
-            && event["payload"]["value"].is_string()
-            && event["payload"]["approvals"].is_null()
-    };
-    events.iter().filter(is_answer).find_map(|event| event["payload"]["proposal"].as_object())
+/// The events of this question, among them those of its answers, oldest first. The type of an event tells: an agent can write an event with
+/// the payload of an answer, but not with such a type.
+fn answers(events: &[Value], suspension: &Suspension) -> Vec<Payload> {
+    let id = suspension.id.expose();
+    let of_question = events.iter().filter(|event| event["payload"]["suspension_id"] == id.as_str());
+    of_question.filter_map(|event| Payload::read(event["event_type"].as_str()?, event["payload"].clone()).ok()).collect()
+}
+
+/// The action about which the answer decided that ended the question.
+fn decided(answers: &[Payload]) -> Option<&Map<String, Value>> {
+    answers.iter().find_map(|answer| if let Payload::Resumed(resumed) = answer { resumed.proposal.as_ref() } else { None })
+}
+
+/// The people whose answers count, or counted when the question ended. A name may be there twice.
+fn answerers(suspension: &Suspension, answers: &[Payload]) -> Vec<String> {
+    let (mut people, mut is_agreed) = (Vec::<String>::new(), false);
+    for answer in answers {
+        if let Payload::AnswerCounted(counted) = answer {
+            people.retain(|person| *person != counted.person && !counted.clears.contains(person));
+            people.push(counted.person.clone());
+        } else if let Payload::AnswerTakenBack(taken) = answer {
+            people.retain(|person| *person != taken.person);
+        } else if let Payload::Resumed(resumed) = answer {
+            is_agreed |= !resumed.agreed.is_empty();
+            people.extend(resumed.agreed.iter().map(|agreed| agreed.person.clone()));
+        }
+    }
+    let ending = suspension.ending.as_ref().filter(|_| Outcome::of(suspension) == Outcome::Answered);
+    // The people who agreed are there by their addresses; the ending may name the last of them by a gateway's word.
+    people.extend(ending.and_then(|ending| ending.by.clone()).filter(|_| !is_agreed));
+    people
 }
 
 fn choice(choice: SuspensionChoice) -> (String, String, String) {
@@ -377,10 +408,9 @@ fn choice(choice: SuspensionChoice) -> (String, String, String) {
     (line(&choice.label), line(&choice.value), description)
 }
 
-/// The people to whom messages were sent, and the person who answered, in this order.
-fn people(recorded: &RecordedQuestion) -> Vec<Person> {
-    let ending = recorded.suspension.ending.as_ref();
-    let by = ending.filter(|_| Outcome::of(&recorded.suspension) == Outcome::Answered).and_then(|ending| ending.by.as_deref());
+/// The people to whom messages were sent, and then the other people who answered.
+fn people(recorded: &RecordedQuestion, answers: &[Payload]) -> Vec<Person> {
+    let answerers = answerers(&recorded.suspension, answers);
     let mut people: Vec<Person> = Vec::new();
     for message in &recorded.messages {
         let name = line(&message.recipient);
@@ -393,10 +423,13 @@ fn people(recorded: &RecordedQuestion) -> Vec<Person> {
         }
         let views = recorded.views.iter();
         let opened_at = views.filter(|(recipient, _)| *recipient == message.recipient).map(|(_, at)| *at).min();
-        people.push(Person { answered: by == Some(message.recipient.as_str()), name, reached_at, opened_at, came_back });
+        let answered = answerers.iter().any(|person| is_same_in_any_case(person, &message.recipient));
+        people.push(Person { name, reached_at, opened_at, came_back, answered });
     }
-    if let Some(by) = by.filter(|by| !people.iter().any(|person| person.name == line(by))) {
-        people.push(Person { name: line(by), reached_at: None, opened_at: None, came_back: false, answered: true });
+    for name in answerers.iter().map(|person| line(person)) {
+        if !people.iter().any(|person| is_same_in_any_case(&person.name, &name)) {
+            people.push(Person { name, reached_at: None, opened_at: None, came_back: false, answered: true });
+        }
     }
     people
 }

@@ -93,6 +93,8 @@ pub(in crate::pages) enum Trouble {
     AnotherName,
     /// The browser, or a program, sent a method that a page does not know (405).
     NoMethod,
+    /// No page has this address (404).
+    NoPage,
     /// The log cannot be exported now, because the server has no key to sign with or the selection breaks a rule (409).
     NoExport,
     /// The form was too large, too slow or broken (413, 408, 422).
@@ -115,6 +117,7 @@ impl TroublePage {
             Trouble::NoQuestion => language.no_such_question(),
             Trouble::AnotherName => language.opened_under_another_name(),
             Trouble::NoMethod => language.not_done_here(),
+            Trouble::NoPage => language.no_such_page(),
             Trouble::NoExport => language.could_not_be_exported(),
             Trouble::Unreadable => language.could_not_be_read(),
         }
@@ -152,6 +155,7 @@ mod tests {
             (Trouble::ForeignForm, "this server’s name, <strong>placet.example</strong>"),
             (Trouble::AnotherName, "<strong>placet.example</strong>, and an answer counts only there. Nothing was recorded."),
             (Trouble::NoMethod, "Nothing was changed."),
+            (Trouble::NoPage, "<a href=\"/inbox\">your inbox</a>"),
             (Trouble::Unreadable, "Nothing was recorded."),
         ] {
             let html = TroublePage::new(page(), trouble, None).render().unwrap();
