@@ -86,8 +86,6 @@ fn too_long_text(field: &Field, value: &Value, language: Language) -> Option<Pro
     (length > most).then(|| Problem::new(field.pointer.clone(), "maxLength", language.at_most_characters(most)))
 }
 
-/// An error of the crate, in our words.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the crate knows more keywords than a schema may have here")]
 /// The sentence about a value of another kind than the schema asks for.
 const fn kind_needed(needed: JsonType, language: Language) -> &'static str {
     match needed {
@@ -101,6 +99,8 @@ const fn kind_needed(needed: JsonType, language: Language) -> &'static str {
     }
 }
 
+/// An error of the crate, in our words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the crate knows more keywords than a schema may have here")]
 fn problem(pointer: String, kind: &ValidationErrorKind, language: Language) -> Problem {
     use ValidationErrorKind as Broken;
     let rule = kind.keyword().to_owned();
