@@ -70,10 +70,7 @@ mod tests {
         assert!(text.contains("\n\nhttps://placet.example/questions/0199\n\n") && text.contains("refund-bot"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 78 && !line.starts_with("Bcc:")) && !text.contains('\r'), "{text}");
         let german = AlertMail { language: Language::German, ..mail.clone() }.text().unwrap();
-        assert!(
-            german.contains("Auf eine Frage bei placet.example") && german.contains("Antworten auf diese E-Mail"),
-            "{german}"
-        );
+        assert!(german.contains("Eine Frage bei placet.example") && german.contains("Antworten auf diese E-Mail"), "{german}");
         assert!(!german.contains("question at") && german.lines().all(|line| line.chars().count() <= 78), "{german}");
         assert_eq!(AlertMail { link: "javascript:alert(1)".to_owned(), ..mail }.text(), None);
     }
