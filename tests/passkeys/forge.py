@@ -27,7 +27,9 @@ def decode(text):
 
 
 def challenge(answer):
-    consent = {"suspension": answer["suspension_id"], "value": answer["value"], **{name: answer[name] for name in SIGNED}}
+    # An answer about an action that a question proposes has `proposed_digest` as well.
+    signed = [name for name in [*SIGNED, "proposed_digest"] if name in answer]
+    consent = {"suspension": answer["suspension_id"], "value": answer["value"], **{name: answer[name] for name in signed}}
     # The values of these answers are texts, truth values and short decimal fractions, for which this is the canonical form (RFC 8785).
     text = json.dumps(consent, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return encode(hashlib.sha256(text.encode()).digest())
