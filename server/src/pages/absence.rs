@@ -30,7 +30,7 @@ struct AbsencePage {
     /// The absence as it is.
     away: Option<OwnAbsence>,
     typed: Form,
-    /// What is wrong with the form.
+    /// The faults of the form.
     problems: Vec<FieldError>,
 }
 

@@ -220,7 +220,7 @@ struct Pages {
     all: web::Data<AllPages>,
     /// The language for which the browser asks.
     wished: Language,
-    /// What the directory knows of the reader, from when on the request's link or session is looked up.
+    /// The entry of the reader in the directory, from the look-up of the link or the session on.
     known: Arc<OnceLock<Preferences>>,
 }
 

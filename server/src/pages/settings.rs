@@ -31,11 +31,11 @@ struct SettingsPage {
     managed: bool,
     locales: Vec<Choice>,
     zones: Vec<Choice>,
-    /// What became of the choice that was sent, if one was.
+    /// The result of the choice that was sent, if one was.
     sent: Option<Sent>,
 }
 
-/// What became of a choice.
+/// The result of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     Saved,

@@ -180,4 +180,15 @@ on_each_store! {
         let denied = answer(&eve, intent, &id, json!({"value": "deny"})).await.ok();
         assert_eq!((&denied["resolution"], &denied["value"]), (&json!("responded"), &json!("deny")));
     }
+
+    /// An answer that was made for another question is refused, also where no action is proposed.
+    async fn an_answer_names_the_digest_of_its_own_question(app: &mut TestApp) {
+        let plain = json!({"question": "Refund?", "choices": [{"value": "approve", "label": "Approve"}, {"value": "deny", "label": "Deny"}], "context": {"order": 1}});
+        let (intent, id) = app.agent().ask(plain).await;
+        let operator = app.operator();
+        let refused = answer(&operator, intent, &id, json!({"based_on": digest(&payment())})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "based_on", "digest"));
+        let own = answer(&operator, intent, &id, json!({"based_on": digest(&json!({"order": 1}))})).await.ok();
+        assert_eq!(own["resolution"], "responded");
+    }
 }
