@@ -1,6 +1,5 @@
 //! Where people work: from one question to the next, beside the list and from page to page.
 
-use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::person::Person;
@@ -20,10 +19,6 @@ fn yes_no(question: &str, to: Value, seconds: u32) -> Value {
 
 async fn ask(app: &TestApp, question: &str, to: Value, seconds: u32) -> String {
     app.ask(yes_no(question, to, seconds)).await.1
-}
-
-async fn intent_of(app: &TestApp, id: &str) -> IntentId {
-    app.agent().suspension(id).await["intent_id"].as_str().unwrap().parse().unwrap()
 }
 
 fn page_of(app: &TestApp, id: &str) -> String {
@@ -164,7 +159,7 @@ on_one_store! {
         let ada = enter(app, ADA).await;
         let to = json!({"people": [ADA, BOB]});
         let first = ask(app, "Deploy now?", to.clone(), 600).await;
-        let second = ask(app, "Deploy later?", to, 900).await;
+        let (intent, second) = app.ask(yes_no("Deploy later?", to, 900)).await;
         let browser = inbox_of(app, &ada, DESK).await;
         let inbox = format!("{}inbox", app.base);
         let title = |words: &str| format!("document.querySelector('#pane h1')?.textContent === '{words}'");
@@ -187,7 +182,7 @@ on_one_store! {
         // A question that is decided elsewhere says so where it stands.
         browser.key("j").await;
         until(&browser, &title("Deploy later?")).await;
-        key_of(app, BOB, "bob").await.respond(intent_of(app, &second).await, &second, "no").await.ok();
+        key_of(app, BOB, "bob").await.respond(intent, &second, "no").await.ok();
         until(&browser, "!document.querySelector('#pane #live').hidden").await;
         // Beside the list, in three keys: the question, its yes, and Enter.
         browser.open(&inbox).await;
@@ -204,7 +199,7 @@ on_one_store! {
         let terms = (1..=60).map(|line| format!("{line}. The carrier is liable for what it loses.")).collect::<Vec<_>>().join("\n");
         let mut folded = yes_no("Long one?", json!({"people": [ADA]}), 300);
         folded["context"] = json!({"terms": terms});
-        let long = app.ask(folded).await.1;
+        let (intent, long) = app.ask(folded).await;
         browser.open(&inbox).await;
         browser.key("j").await;
         until(&browser, &title("Long one?")).await;
@@ -213,7 +208,7 @@ on_one_store! {
             harness::pause::pause().await;
         }
         assert!(browser.text().await.contains("60. The carrier is liable"), "{}", browser.text().await);
-        key_of(app, ADA, "ada2").await.respond(intent_of(app, &long).await, &long, "no").await.ok();
+        key_of(app, ADA, "ada2").await.respond(intent, &long, "no").await.ok();
         // Where a list has more than one page, a row that moves to the next page, or comes from there, has neither left nor arrived.
         ask(app, "Stop it?", json!({"people": [ADA]}), 900).await;
         copies(app, u32::try_from(SHOWN_MAX).unwrap()).await;

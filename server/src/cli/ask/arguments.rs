@@ -71,9 +71,13 @@ pub(in crate::cli) struct AskArgs {
     /// Wait until this number of people have given the same answer; one refusal ends the question.
     #[arg(long, value_name = "PEOPLE", value_parser = clap::value_parser!(u32).range(1..=20))]
     approvals: Option<u32>,
-    /// How sure the server must be of the person: session (the person has logged in), recent_login (the person has logged in a few
-    /// minutes ago at most) or passkey. The server may demand more.
-    #[arg(long, value_name = "ASSURANCE", value_parser = assurance)]
+    #[arg(
+        long,
+        value_name = "ASSURANCE",
+        value_parser = assurance,
+        help = "How sure the server must be of the person: session (the person has logged in), recent_login (the person has logged in \
+                a few minutes ago at most) or passkey. The server may demand more"
+    )]
     assurance: Option<RequiredAssurance>,
     /// Say how much is at stake: low, medium, high or critical. People see it, and the server may demand more of an answer then.
     #[arg(long, value_name = "RISK", value_parser = risk)]
