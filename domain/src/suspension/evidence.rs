@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, SuspensionId};
-use crate::base::json::canonical;
+use crate::base::json::{canonical, canonical_in_order};
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
 use crate::form::Schema;
@@ -72,7 +72,7 @@ impl Evidence {
             reversibility: grounds.and_then(|grounds| grounds.reversibility),
             earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(ShownDecision::of).collect(),
         };
-        let presented_hash = Hash::of(&canonical(&presented).ok()?);
+        let presented_hash = Hash::of(&canonical_in_order(&presented).ok()?);
         let proposal = question.proposal.as_deref();
         let action = proposal.map_or(&question.context, |proposal| proposal.current(&open.counted));
         let proposed_digest = match proposal {
@@ -103,74 +103,74 @@ struct Consent<'a> {
     evidence: &'a Evidence,
 }
 
-/// Everything that is shown for the decision.
+/// Everything that is shown for the decision, in canonical order: every answer hashes it in the one thread that writes.
 #[derive(Serialize)]
 struct Presented<'a> {
-    form: u32,
-    question: &'a str,
-    response_type: ResponseType,
-    choices: Vec<Shown<'a>>,
-    context: &'a Map<String, Value>,
-    fallback_policy: FallbackPolicy,
-    fallback_value: Option<&'a Value>,
-    deadline: Option<String>,
     asked_by: &'a str,
     /// Absent for a question that is assigned to no one in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     assignees: Option<&'a Assignees>,
-    /// Absent for a question that one answer decides.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quorum: Option<&'a Quorum>,
-    /// Absent for a question without one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    schema: Option<&'a Schema>,
-    /// The answers that people have given so far; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    counted: Vec<ShownAnswer<'a>>,
-    /// Absent if the asker declares none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    risk: Option<Risk>,
-    /// Absent if a person who refuses need not say why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comment_on_refusal: Option<&'a CommentOnRefusal>,
+    choices: Vec<Shown<'a>>,
     /// The person who works on the question; absent if no person has claimed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     claimed_by: Option<&'a str>,
+    /// Absent if a person who refuses need not say why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment_on_refusal: Option<&'a CommentOnRefusal>,
+    /// How sure the asker is; absent if it does not say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+    context: &'a Map<String, Value>,
+    /// The answers that people have given so far; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counted: Vec<ShownAnswer<'a>>,
+    deadline: Option<String>,
+    /// The earlier decisions, each by the hash of its event, which covers the answer and the person; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier_decisions: Vec<ShownDecision>,
+    /// The fields of that action that people may edit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    editable: Option<&'a Schema>,
+    /// Absent if the asker explains nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<&'a Explanation>,
+    fallback_policy: FallbackPolicy,
+    fallback_value: Option<&'a Value>,
+    form: u32,
     /// The places that were handed on; absent if there are none.
     #[serde(skip_serializing_if = "<[Handed]>::is_empty")]
     handed_on: &'a [Handed],
     /// The action that it proposes; absent if it proposes none.
     #[serde(skip_serializing_if = "Option::is_none")]
     proposal: Option<&'a Map<String, Value>>,
-    /// The fields of that action that people may edit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    editable: Option<&'a Schema>,
-    /// How sure the asker is; absent if it does not say so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confidence: Option<f64>,
+    question: &'a str,
     /// The asker's name for questions of this kind; absent if it gives none.
     #[serde(skip_serializing_if = "Option::is_none")]
     question_key: Option<&'a str>,
-    /// Absent if the asker explains nothing.
+    /// Absent for a question that one answer decides.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<&'a Explanation>,
+    quorum: Option<&'a Quorum>,
+    response_type: ResponseType,
     /// Absent if the asker declares nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     reversibility: Option<Reversibility>,
-    /// The earlier decisions, each by the hash of its event, which covers the answer and the person; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    earlier_decisions: Vec<ShownDecision>,
+    /// Absent if the asker declares none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<Risk>,
+    /// Absent for a question without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'a Schema>,
 }
 
 /// An answer that another person has given, as people read it.
 #[derive(Serialize)]
 struct ShownAnswer<'a> {
-    person: &'a str,
-    value: &'a Value,
     at: String,
+    person: &'a str,
     /// The action about which it decides; absent if the question proposes none.
     #[serde(skip_serializing_if = "Option::is_none")]
     proposal: Option<&'a Map<String, Value>>,
+    value: &'a Value,
 }
 
 impl<'a> ShownAnswer<'a> {
@@ -182,13 +182,13 @@ impl<'a> ShownAnswer<'a> {
 /// A decision about an earlier question. The hash of the event that ended it covers the answer and the person.
 #[derive(Serialize)]
 struct ShownDecision {
-    suspension_id: SuspensionId,
-    intent_id: IntentId,
     event_hash: Hash,
+    intent_id: IntentId,
     resolution: Resolution,
     #[serde(skip_serializing_if = "Option::is_none")]
     resolution_reason: Option<ResolutionReason>,
     resolved_at: String,
+    suspension_id: SuspensionId,
 }
 
 impl ShownDecision {
@@ -201,10 +201,10 @@ impl ShownDecision {
 /// A choice as people read it. Its style only colours it, and its metadata is not shown.
 #[derive(Serialize)]
 struct Shown<'a> {
-    value: &'a str,
-    label: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
+    label: &'a str,
+    value: &'a str,
 }
 
 impl<'a> Shown<'a> {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::field::FieldError;
-use crate::base::json::{self, canonical};
+use crate::base::json::{self, canonical, canonical_object};
 use crate::base::sealed::Hash;
 use crate::base::text::visible;
 use crate::base::words::Language;
@@ -223,7 +223,7 @@ fn unescaped(segment: &str) -> String {
 
 /// SHA-256 of the RFC 8785 bytes of an action. `None` if a number in it has no canonical form.
 pub fn action_digest(action: &Map<String, Value>) -> Option<Hash> {
-    canonical(action).ok().map(|bytes| Hash::of(&bytes))
+    canonical_object(action).ok().map(|bytes| Hash::of(&bytes))
 }
 
 /// Whether two actions are the same: they have the same canonical bytes.

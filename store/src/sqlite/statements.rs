@@ -257,6 +257,13 @@ insert!(
     }
 );
 
+insert!(
+    @"INSERT OR IGNORE" InsertAnswered into answered {
+        person: str,
+        suspension: i64,
+    }
+);
+
 statement!(
     DeleteInbox {
         "DELETE FROM inbox WHERE suspension = " suspension: i64 = BigInt,

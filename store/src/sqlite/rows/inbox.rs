@@ -37,8 +37,7 @@ impl WriteInbox for Writing<'_> {
     }
 
     fn insert_answered(&mut self, person: &str, suspension: i64) -> RowsResult<()> {
-        let row = (answered::person.eq(person), answered::suspension.eq(suspension));
-        diesel::insert_into(answered::table).values(row).on_conflict_do_nothing().execute(self.conn)?;
+        hot::InsertAnswered { person, suspension: &suspension }.execute(self.conn)?;
         Ok(())
     }
 
