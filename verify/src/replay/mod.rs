@@ -91,21 +91,21 @@ impl Replay {
         Self { keys, passkeys, people, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::new(MEMORY_BYTES_MAX) }
     }
 
-    /// Adds an event without a fault of its own: its bytes give its hash.
+    /// Adds an event without a fault of its own: its bytes, to which its last brace is missing, give its hash.
     ///
     /// # Errors
     ///
     /// A temporary file cannot be written.
     pub(crate) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], place: Place) -> io::Result<()> {
         if facts.log == LogId::SERVER {
-            let leaf = place.leaf.unwrap_or_default();
-            self.keys.event(facts, bytes, leaf);
-            self.passkeys.event(facts, bytes, leaf);
-            self.people.event(facts, bytes, leaf);
+            let (leaf, bytes) = (place.leaf.unwrap_or_default(), [bytes, b"}"].concat());
+            self.keys.event(facts, &bytes, leaf);
+            self.passkeys.event(facts, &bytes, leaf);
+            self.people.event(facts, &bytes, leaf);
             return Ok(());
         }
         let kind = Kind::of(facts.event_type);
-        let held = if bytes.len() > EVENT_BYTES_MAX { Held::TooLarge } else { Held::Parts };
+        let held = if bytes.len() >= EVENT_BYTES_MAX { Held::TooLarge } else { Held::Parts };
         if kind == Kind::Other || held == Held::TooLarge {
             return self.keep(facts, place, kind, held, &[]);
         }
