@@ -254,7 +254,7 @@ fn check_bytes(line: &Line<'_>, place: Place, findings: &mut Findings) -> Hash32
     if line.is_erased {
         return line.hash;
     }
-    let computed: Hash32 = Sha256::digest(line.event).into();
+    let computed: Hash32 = Sha256::new_with_prefix(line.event).chain_update(b"}").finalize().into();
     if computed != line.hash {
         let text = format!(
             "The event was changed: it carries the hash {}, and its contents have {}.",

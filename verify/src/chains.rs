@@ -11,7 +11,7 @@ use std::io;
 use crate::event::{Hash32, LogId, Time};
 use crate::runs::Runs;
 
-/// How many logs are kept in memory; about 150 bytes each, and twice that for a moment when the map grows.
+/// How many logs are kept in memory; about 100 bytes each, or 150 after the map was spilled, and twice that for a moment when it grows.
 pub const LOGS_IN_MEMORY: usize = 450_000;
 
 /// An event as a link of its chain.
@@ -92,7 +92,8 @@ fn faults(before: Option<&End>, begin: &Begin, may_skip: bool) -> Faults {
 
 /// The chains of all logs.
 pub(crate) struct Chains {
-    logs: HashMap<LogId, (Begin, End)>,
+    /// Where each segment begins, and where it ends so far. The first segment of a log is checked at once, so its beginning is not kept.
+    logs: HashMap<LogId, (Option<Box<Begin>>, End)>,
     logs_max: usize,
     segments: Runs<SEGMENT_BYTES>,
     /// How often the map went to a file.
@@ -132,17 +133,21 @@ impl Chains {
                 faults
             }
             Entry::Vacant(place) => {
+                let end = End::after(None, link);
                 // An earlier segment may be in a file; then the beginning of this one is checked at the end.
-                let faults = if self.spills == 0 { faults(None, &begin, may_skip) } else { Faults::default() };
-                place.insert((begin, End::after(None, link)));
-                faults
+                if self.spills > 0 {
+                    place.insert((Some(Box::new(begin)), end));
+                    return Ok(Faults::default());
+                }
+                place.insert((None, end));
+                faults(None, &begin, may_skip)
             }
         })
     }
 
     fn spill(&mut self) -> io::Result<()> {
         for (log, (begin, end)) in self.logs.drain() {
-            self.segments.push(segment(log, self.spills, &begin, &end))?;
+            self.segments.push(segment(log, self.spills, begin.as_deref(), &end))?;
         }
         self.spills += 1;
         Ok(())
@@ -178,11 +183,11 @@ impl Chains {
     }
 }
 
-/// The bytes of a segment: its log, the spill, its beginning, its end.
+/// The bytes of a segment: its log, the spill, its beginning (zeros if that was checked), its end.
 const SEGMENT_BYTES: usize = LogId::BYTES + 4 + (8 + 8 + 33 + 8) + (8 + 8 + 32 + 33);
 
 /// Writes a segment so that segments sort by their logs, and those of one log by time.
-fn segment(log: LogId, spill: u32, begin: &Begin, end: &End) -> [u8; SEGMENT_BYTES] {
+fn segment(log: LogId, spill: u32, begin: Option<&Begin>, end: &End) -> [u8; SEGMENT_BYTES] {
     let (mut bytes, mut length) = ([0; SEGMENT_BYTES], 0);
     let mut add = |part: &[u8]| {
         bytes[length..length + part.len()].copy_from_slice(part);
@@ -198,10 +203,10 @@ fn segment(log: LogId, spill: u32, begin: &Begin, end: &End) -> [u8; SEGMENT_BYT
     };
     add(&log.to_bytes());
     add(&spill.to_be_bytes());
-    for number in [begin.line, begin.sequence, begin.created_at.0] {
+    for number in begin.map_or([0; 3], |begin| [begin.line, begin.sequence, begin.created_at.0]) {
         add(&number.to_be_bytes());
     }
-    add(&optional(begin.previous.as_ref()));
+    add(&optional(begin.and_then(|begin| begin.previous.as_ref())));
     add(&end.sequence.to_be_bytes());
     add(&end.created_at.0.to_be_bytes());
     add(&end.hash);

@@ -121,7 +121,9 @@ impl Time {
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         const FORM: &[u8; 26] = b"dddd-dd-ddTdd:dd:dd.dddddd";
         let text: &[u8; 26] = text.try_into().ok()?;
-        if !FORM.iter().zip(text).all(|(form, byte)| if *form == b'd' { byte.is_ascii_digit() } else { form == byte }) {
+        // All bytes are looked at without a way out in between: this is done of each event, and few times are wrong.
+        let is_as = |(form, byte): (&u8, &u8)| if *form == b'd' { byte.is_ascii_digit() } else { form == byte };
+        if !FORM.iter().zip(text).fold(true, |is_time, pair| is_time & is_as(pair)) {
             return None;
         }
         let number = |from: usize, to: usize| text[from..to].iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
@@ -163,24 +165,31 @@ pub(crate) fn hash_text(hash: &Hash32) -> String {
     format!("sha256:{}", URL_SAFE_NO_PAD.encode(hash))
 }
 
+/// The values of the digits of a UUID, which are small letters; [`NO_DIGIT`] of every other byte.
+const DIGITS: [u8; 256] = {
+    let (mut digits, mut value) = ([NO_DIGIT; 256], 0);
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
+/// No digit has a bit of this value.
+const NO_DIGIT: u8 = 0xF0;
+
 /// Reads a UUID in the one form that an event has: 36 characters, hyphens, small letters.
 pub(crate) fn uuid(text: &[u8]) -> Option<[u8; 16]> {
-    if text.len() != 36 {
-        return None;
-    }
-    let (mut id, mut digits) = ([0; 16], 0);
-    for (place, byte) in text.iter().enumerate() {
-        let digit = match (place, byte) {
-            (8 | 13 | 18 | 23, b'-') => continue,
-            (8 | 13 | 18 | 23, _) => return None,
-            (_, b'0'..=b'9') => byte - b'0',
-            (_, b'a'..=b'f') => byte - b'a' + 10,
-            _ => return None,
-        };
-        id[digits / 2] = id[digits / 2] << 4 | digit;
-        digits += 1;
-    }
-    Some(id)
+    /// Where the two digits of each byte begin.
+    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    let text: &[u8; 36] = text.try_into().ok()?;
+    let mut others = 0;
+    let id = PLACES.map(|place| {
+        let (high, low) = (DIGITS[usize::from(text[place])], DIGITS[usize::from(text[place + 1])]);
+        others |= high | low;
+        high << 4 | low
+    });
+    let has_hyphens = [8, 13, 18, 23].into_iter().all(|place| text[place] == b'-');
+    (has_hyphens && others & NO_DIGIT == 0).then_some(id)
 }
 
 /// The bytes between the quotes of a canonical text; `None` for another value.
@@ -331,6 +340,12 @@ mod tests {
         ] {
             assert_eq!(Time::read(text.as_bytes()), None, "{text}");
         }
+        let text = "2026-11-21T08:13:35.889468";
+        for place in 0..text.len() {
+            let mut other = text.as_bytes().to_vec();
+            other[place] = b'/';
+            assert_eq!(Time::read(&other), None, "{}", String::from_utf8_lossy(&other));
+        }
     }
 
     #[test]
@@ -342,6 +357,17 @@ mod tests {
         assert_eq!(LogId::from_bytes(LogId::SERVER.to_bytes()), LogId::SERVER);
         for other in [text.to_uppercase(), text.replace('-', ""), text.replacen('-', "0", 1), format!("{text}0")] {
             assert_eq!(uuid(other.as_bytes()), None, "{other}");
+        }
+        // Each byte counts, at each place.
+        for place in 0..text.len() {
+            for byte in 0..=u8::MAX {
+                let mut other = text.as_bytes().to_vec();
+                other[place] = byte;
+                let is_form =
+                    if text.as_bytes()[place] == b'-' { byte == b'-' } else { matches!(byte, b'0'..=b'9' | b'a'..=b'f') };
+                let expected = is_form.then(|| uuid::Uuid::try_parse_ascii(&other).unwrap().into_bytes());
+                assert_eq!(uuid(&other), expected, "{}", String::from_utf8_lossy(&other));
+            }
         }
         let written = hash_text(&[7; 32]);
         assert_eq!(hash(written.as_bytes()), Some([7; 32]));

@@ -15,9 +15,6 @@ use crate::kept::{Kept, OtherExport};
 use crate::line::LINE_BYTES_MAX;
 use crate::report::{Report, Verdict};
 
-/// How many bytes are read from a file at once.
-const BUFFER_BYTES: usize = 256 * 1024;
-
 /// The result of a verification of several files.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
@@ -52,7 +49,7 @@ pub fn verify_files(files: &[PathBuf], options: &Options, mut progress: impl FnM
             Ok((opened, length)) => {
                 let mut progress = |read: u64| progress(file, read, length);
                 let watchers = Watchers { progress: Some(&mut progress) };
-                Verification::new(&name, &options, &own, watchers).run(BufReader::with_capacity(BUFFER_BYTES, opened))
+                Verification::new(&name, &options, &own, watchers).run(BufReader::new(opened))
             }
             Err(error) => unreadable(&name, &error),
         };

@@ -30,6 +30,10 @@ impl<const N: usize> Runs<N> {
     ///
     /// A temporary file cannot be written.
     pub(crate) fn push(&mut self, record: [u8; N]) -> io::Result<()> {
+        if self.pending.capacity() == 0 {
+            // Memory that is not written to costs nothing, and a list that grows is copied to fresh memory again and again.
+            self.pending.reserve_exact(self.pending_max);
+        }
         self.pending.push(record);
         if self.pending.len() >= self.pending_max {
             self.spill()?;

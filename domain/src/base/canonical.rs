@@ -25,6 +25,9 @@ pub(crate) const PREVIOUS_NAME: &str = "previous_event_hash";
 pub(crate) const NULL: &str = "null";
 /// A number of at most this many digits is always below [`INTEGER_MAX`].
 const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;
+/// After so many words of eight bytes a text counts as long, and then so many bytes are looked at together.
+const WORDS_SHORT: usize = 2;
+const LONG_BYTES: usize = 32;
 /// How deep an event may nest: deeper than a request, because the event and its payload are two further objects around the data.
 const EVENT_DEPTH_MAX: usize = DEPTH_MAX + 2;
 /// The members that link a chain, as they stand in an event's bytes.
@@ -69,11 +72,11 @@ pub(crate) fn links_of_erased(bytes: &[u8]) -> Option<(Links<'_>, &[u8])> {
 
 /// Whether an object in canonical bytes has the member `event_hash`. Its place is before that of the payload, so the payload is not read.
 pub(crate) fn has_hash(bytes: &[u8]) -> bool {
-    let mut walk = Walk { rest: bytes };
+    let mut walk = Walk { rest: bytes, is_ascii: false, numbers: Numbers::Short };
     let mut is_found = || {
         walk.take(b'{')?;
         loop {
-            let name = walk.text()?;
+            let name = walk.text()?.bytes;
             walk.take(b':')?;
             if name >= HASH_NAME.as_bytes() {
                 return Some(name == HASH_NAME.as_bytes());
@@ -88,18 +91,49 @@ pub(crate) fn has_hash(bytes: &[u8]) -> bool {
 /// Calls `seen` with each member of the object in canonical bytes: its name, and its value as it stands there. `None` if the bytes
 /// are not canonical, or are in a rare form; `seen` may then have been called for some members.
 pub fn members<'a>(bytes: &'a [u8], seen: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
-    // Bytes beyond ASCII may stand in a text as they are if they are valid UTF-8, which is checked here.
-    let mut walk = Walk { rest: str::from_utf8(bytes).ok()?.as_bytes() };
+    let mut walk = Walk::over(bytes)?;
     walk.members(0, seen)?;
     walk.rest.is_empty().then_some(())
+}
+
+/// The numbers of an object in canonical bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Each one is a whole number of few digits, which every reader understands alike.
+    Short,
+    /// There may be others.
+    Any,
+}
+
+/// As [`members`], for the bytes of an object without its last brace: so an event is read within the bytes of a served one, which has a
+/// further member at its end. Says of which kind the numbers are.
+pub fn open_members<'a>(bytes: &'a [u8], mut seen: impl FnMut(&'a [u8], &'a [u8])) -> Option<Numbers> {
+    let mut walk = Walk::over(bytes)?;
+    walk.take(b'{')?;
+    let mut before = None;
+    while !walk.rest.is_empty() {
+        walk.member(&mut before, 0, &mut seen)?;
+    }
+    Some(walk.numbers)
 }
 
 /// The bytes that are still to be read.
 struct Walk<'a> {
     rest: &'a [u8],
+    /// Whether all bytes are ASCII.
+    is_ascii: bool,
+    /// The numbers so far.
+    numbers: Numbers,
 }
 
 impl<'a> Walk<'a> {
+    /// Begins to read these bytes. Bytes beyond ASCII may stand in a text as they are if they are valid UTF-8, which is checked here.
+    fn over(bytes: &'a [u8]) -> Option<Self> {
+        let is_ascii = bytes.is_ascii();
+        let is_text = is_ascii || str::from_utf8(bytes).is_ok();
+        is_text.then_some(Self { rest: bytes, is_ascii, numbers: Numbers::Short })
+    }
+
     fn take(&mut self, expected: u8) -> Option<()> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -113,7 +147,7 @@ impl<'a> Walk<'a> {
 
     fn value(&mut self, depth: usize) -> Option<()> {
         match self.rest.first()? {
-            b'"' => self.text().map(drop),
+            b'"' => self.text().map(|_| ()),
             b'{' => self.members(depth, |_, _| {}),
             b'[' => self.items(depth),
             b't' => self.word(b"true"),
@@ -128,25 +162,30 @@ impl<'a> Walk<'a> {
         if depth == EVENT_DEPTH_MAX {
             return None;
         }
-        let mut before: Option<&[u8]> = None;
+        let mut before = None;
         while self.rest.first() != Some(&b'}') {
-            if before.is_some() {
-                self.take(b',')?;
-            }
-            let name = self.text()?;
-            // The canonical order compares UTF-16 units. UTF-8 bytes sort in the same order below U+E000, whose first byte is
-            // 0xEE.
-            let sorts_as_it_is = name.iter().all(|byte| *byte < 0xEE && *byte != b'\\');
-            if !sorts_as_it_is || before.is_some_and(|before| before >= name) {
-                return None;
-            }
-            before = Some(name);
-            self.take(b':')?;
-            let value = self.rest;
-            self.value(depth + 1)?;
-            seen(name, &value[..value.len() - self.rest.len()]);
+            self.member(&mut before, depth, &mut seen)?;
         }
         self.take(b'}')
+    }
+
+    /// Reads a member behind the one whose name is `before`, with the comma between both.
+    fn member(&mut self, before: &mut Option<&'a [u8]>, depth: usize, seen: &mut impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
+        if before.is_some() {
+            self.take(b',')?;
+        }
+        let Text { bytes: name, has_escape } = self.text()?;
+        // The canonical order compares UTF-16 units. UTF-8 bytes sort in the same order below U+E000, whose first byte is 0xEE.
+        let sorts_as_it_is = !has_escape && (self.is_ascii || name.iter().all(|byte| *byte < 0xEE));
+        if !sorts_as_it_is || before.is_some_and(|before| !is_sorted(before, name)) {
+            return None;
+        }
+        *before = Some(name);
+        self.take(b':')?;
+        let value = self.rest;
+        self.value(depth + 1)?;
+        seen(name, &value[..value.len() - self.rest.len()]);
+        Some(())
     }
 
     fn items(&mut self, depth: usize) -> Option<()> {
@@ -165,22 +204,23 @@ impl<'a> Walk<'a> {
         self.take(b']')
     }
 
-    /// Reads a text; returns the bytes between its quotes.
-    fn text(&mut self) -> Option<&'a [u8]> {
+    /// Reads a text.
+    fn text(&mut self) -> Option<Text<'a>> {
         self.take(b'"')?;
-        let text = self.rest;
+        let (text, mut has_escape) = (self.rest, false);
         loop {
             self.rest = &self.rest[plain_length(self.rest)?..];
             match self.rest {
                 [b'"', rest @ ..] => {
                     let length = text.len() - self.rest.len();
                     self.rest = rest;
-                    return Some(&text[..length]);
+                    return Some(Text { bytes: &text[..length], has_escape });
                 }
                 [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => self.rest = rest,
                 [b'\\', b'u', b'0', b'0', high, low, rest @ ..] if is_only_escape(*high, *low) => self.rest = rest,
                 _ => return None,
             }
+            has_escape = true;
         }
     }
 
@@ -195,6 +235,7 @@ impl<'a> Walk<'a> {
             b'1'..=b'9' if is_whole => Some(()),
             b'0' if number.len() == 1 => Some(()),
             _ => {
+                self.numbers = Numbers::Any;
                 let read: Number = serde_json::from_slice(number).ok()?;
                 (json::canonical(&read).ok()? == number).then_some(())
             }
@@ -202,9 +243,25 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// A text in canonical bytes.
+struct Text<'a> {
+    /// The bytes between its quotes.
+    bytes: &'a [u8],
+    has_escape: bool,
+}
+
+/// Whether the name `before` stands before `name` in the order of bytes.
+fn is_sorted(before: &[u8], name: &[u8]) -> bool {
+    // Most neighbours differ in their first letter, and then the call that compares the rest is saved.
+    match (before.first(), name.first()) {
+        (Some(left), Some(right)) if left != right => left < right,
+        _ => before < name,
+    }
+}
+
 /// How many bytes stand for themselves until a quote, a backslash or a control character comes; `None` if none comes.
 ///
-/// All events are read this way to make leaves and to verify, so eight bytes are looked at together.
+/// All events are read this way to make leaves and to verify, so eight bytes are looked at together, and more of a long text.
 fn plain_length(bytes: &[u8]) -> Option<usize> {
     const fn each(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
@@ -213,16 +270,25 @@ fn plain_length(bytes: &[u8]) -> Option<usize> {
     // A byte below `bound` gets its high bit, unless it had it. A borrow can mark only a byte behind one that is marked rightly, and the
     // first mark is the one that counts.
     let below = |word: u64, bound: u8| word.wrapping_sub(each(bound)) & !word & HIGH_BITS;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (place, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let marks = below(word, 0x20) | below(word ^ each(b'"'), 1) | below(word ^ each(b'\\'), 1);
-        if marks != 0 {
-            return Some(place * 8 + marks.trailing_zeros() as usize / 8);
-        }
+    let first = |words: &[[u8; 8]]| {
+        words.iter().enumerate().find_map(|(place, word)| {
+            let word = u64::from_le_bytes(*word);
+            let marks = below(word, 0x20) | below(word ^ each(b'"'), 1) | below(word ^ each(b'\\'), 1);
+            (marks != 0).then(|| place * 8 + marks.trailing_zeros() as usize / 8)
+        })
+    };
+    let is_other = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    let (words, _) = bytes.as_chunks::<8>();
+    if let Some(place) = first(&words[..words.len().min(WORDS_SHORT)]) {
+        return Some(place);
     }
-    let place = rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'))?;
-    Some(words.len() * 8 + place)
+    // Without a way out of its middle, this loop over a chunk becomes a few wide instructions.
+    let is_plain = |chunk: &&[u8; LONG_BYTES]| !chunk.iter().fold(false, |found, byte| found | is_other(byte));
+    let (chunks, _) = bytes.as_chunks::<LONG_BYTES>();
+    let begin = chunks.iter().take_while(is_plain).count() * LONG_BYTES;
+    let (words, rest) = bytes[begin..].as_chunks::<8>();
+    let place = first(words).or_else(|| Some(words.len() * 8 + rest.iter().position(is_other)?))?;
+    Some(begin + place)
 }
 
 /// Whether `\u00` with these digits is the only way to write a control character, because it has no shorter one.
@@ -273,8 +339,8 @@ mod tests {
     #[test]
     fn plain_bytes_end_at_the_first_other_one() {
         let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-        for length in 0..20 {
-            for place in 0..length {
+        for length in (0..20).chain([31, 32, 33, 47, 48, 70, 97]) {
+            for place in (0..length).filter(|place| length < 20 || place % 5 == 0 || place + 9 > length) {
                 for byte in 0..=u8::MAX {
                     for behind in [b'a', 0, 0x1f, 0x20, 0x21, b'"', b'#', b'\\', b']', 0x7f, 0x80, 0xff] {
                         let mut bytes = vec![b'a'; length];
@@ -356,6 +422,10 @@ mod tests {
                     let mut bytes = honest.clone();
                     bytes.splice(place..=place, change);
                     let Ok(text) = String::from_utf8(bytes) else { continue };
+                    if let Some(open) = text.strip_suffix('}') {
+                        let numbers = open_members(open.as_bytes(), |_, _| {});
+                        assert_eq!(numbers.is_some(), passes(&text), "{text}");
+                    }
                     if passes(&text) {
                         passed += 1;
                         assert!(is_canonical(&text), "{text}");
@@ -364,6 +434,45 @@ mod tests {
             }
         }
         assert!(passed > 1_000, "a text with another letter is as canonical: {passed}");
+    }
+
+    /// Without its last brace an object is read alike, so that no event passes within a served one that would not pass alone.
+    #[test]
+    fn an_object_without_its_last_brace_has_the_same_members() {
+        for value in samples() {
+            let bytes = json::canonical(&value).unwrap();
+            let (mut whole, mut open) = (Vec::new(), Vec::new());
+            members(&bytes, |name, value| whole.push((name, value))).unwrap();
+            open_members(&bytes[..bytes.len() - 1], |name, value| open.push((name, value))).unwrap();
+            assert_eq!(open, whole, "{value}");
+        }
+        for text in [
+            "",
+            "{\"a\":1,",
+            "{\"a\":1}",
+            "{\"a\":1}}",
+            "{\"a\":",
+            "{\"a\"",
+            "{\"b\":1,\"a\":1",
+            "{\"a\":{\"b\":1",
+            "[",
+            "{\"a\":1 ",
+        ] {
+            assert_eq!(open_members(text.as_bytes(), |_, _| {}), None, "{text}");
+        }
+        assert_eq!(open_members(b"{\"a\":\"\xff\"", |_, _| {}), None);
+        for (number, numbers) in [
+            ("-7", Numbers::Short),
+            ("999999999999999", Numbers::Short),
+            ("\"9007199254740993\"", Numbers::Short),
+            ("1000000000000000", Numbers::Any),
+            ("9007199254740992", Numbers::Any),
+            ("-1000000000000000", Numbers::Any),
+            ("0.5", Numbers::Any),
+        ] {
+            let text = format!("{{\"a\":[{{\"b\":{number}}}],\"c\":1");
+            assert_eq!(open_members(text.as_bytes(), |_, _| {}), Some(numbers), "{text}");
+        }
     }
 
     #[test]

@@ -322,7 +322,8 @@ fn compare(decided: &[Event], event: &Happened, answer: &Resumed, open: &Suspens
     if *wanted != logged {
         return differs(format!("The answer says another {} than the question and the credential do.", first(&*wanted, &logged)));
     }
-    let event_type = Event::Resumed(Box::new(rebuilt::resumed(logged, open.kind))).event_type().to_owned();
+    let due = Event::Resumed(Box::new(rebuilt::resumed(logged, open.kind)));
+    let event_type = due.event_type();
     if event_type != event.event_type {
         return differs(format!("The answer is an event {}, and its value makes it an event {event_type}.", event.event_type));
     }

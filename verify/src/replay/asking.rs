@@ -44,7 +44,7 @@ impl Course<'_> {
 
     /// The agent with this name. If several owners are possible, one of them stands in for all.
     pub(super) fn asker(&self, name: &str) -> Asker {
-        let owner = self.keys.owners(name).into_iter().next().unwrap_or_else(stranger);
+        let owner = self.keys.owners(name).first().cloned().unwrap_or_else(stranger);
         Asker { name: name.to_owned(), owner }
     }
 
@@ -178,7 +178,7 @@ impl Course<'_> {
         };
         let owners = self.keys.owners(name);
         if !owners.is_empty() {
-            return owners.into_iter().map(|owner| asker(name, owner)).collect();
+            return owners.iter().map(|owner| asker(name, owner.clone())).collect();
         }
         // The holder of a mailbox has the owner of no key.
         let own = (by.assurance == Assurance::ApiKey).then(|| asker(name, by.owner.clone()));

@@ -8,7 +8,7 @@ use domain::intent::Intent;
 use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
-use domain::log::payload::{Expired, Payload, PayloadBytes, Renotified};
+use domain::log::payload::{Expired, Payload, Renotified};
 use domain::portfolio::membership::MemberOf;
 use domain::suspension::hands::Hands;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
@@ -36,7 +36,7 @@ pub(super) const NAME_BYTES_MAX: usize = 2_000;
 #[derive(Debug)]
 pub(super) struct Happened {
     pub(super) actor: String,
-    pub(super) event_type: String,
+    pub(super) event_type: &'static str,
     /// When it happened, as the event says. That is not before the event before it, even if the clock was set back.
     pub(super) at: DateTime<Utc>,
     /// Whether the server's clock showed this time: the event before it is older.
@@ -113,16 +113,17 @@ impl<'k> Course<'k> {
         }
         let is_exact = record.sequence == self.sequence + 1 && self.time.is_none_or(|before| record.time > before);
         (self.sequence, self.time) = (record.sequence, Some(record.time));
-        if record.kind == Kind::Other {
+        let kind = record.of.kind();
+        if kind == Kind::Other {
             return;
         }
         let judged = match record.held {
-            Held::Parts => self.judge(record, bytes, is_exact),
-            Held::Erased => Ok(self.miss(record.kind, Doubt::Erased)),
-            Held::TooLarge => Ok(self.miss(record.kind, Doubt::Unknown)),
+            Held::Parts | Held::Status => self.judge(record, bytes, is_exact),
+            Held::Erased => Ok(self.miss(kind, Doubt::Erased)),
+            Held::Unknown => Ok(self.miss(kind, Doubt::Unknown)),
         };
         match judged {
-            Ok(doubts) if record.kind.is_decision() => decisions.count(&doubts),
+            Ok(doubts) if kind.is_decision() => decisions.count(&doubts),
             Ok(_) => {}
             Err(fault) => {
                 let log = LogId { kind: LogKind::Intent, id: record.intent };
@@ -177,29 +178,32 @@ impl<'k> Course<'k> {
 
     fn judge(&mut self, record: &Record, bytes: &[u8], is_exact: bool) -> Judged {
         let Some((event, payload)) = read(record, bytes, is_exact) else {
-            return Ok(self.miss(record.kind, Doubt::Unknown));
+            return Ok(self.miss(record.of.kind(), Doubt::Unknown));
         };
-        let due = self.due.pop_front();
-        let judged = match (due, &payload) {
-            (Some(due), payload) => self.judge_due(due, &event, payload),
-            (None, payload) => self.judge_free(&event, payload),
+        let judged = match (self.due.pop_front(), &payload) {
+            (Some(due), payload) => self.judge_due(due, &event, payload.as_ref()),
+            (None, Some(payload)) => self.judge_free(&event, payload),
+            (None, None) => Ok(Doubts::new()),
         };
-        self.apply(&event, payload);
+        match payload {
+            Some(payload) => self.apply(&event, payload),
+            None => self.begin(&event),
+        }
         judged
     }
 
     /// Judges an event that follows from the one before it.
-    fn judge_due(&mut self, due: Due, event: &Happened, payload: &Payload) -> Judged {
+    fn judge_due(&mut self, due: Due, event: &Happened, payload: Option<&Payload>) -> Judged {
         let (name, is_right) = match (due, payload) {
-            (Due::Expired(due), Payload::Expired(logged)) => ("intent.suspension_expired", due == *logged),
-            (Due::Renotified(due), Payload::Renotified(logged)) => ("intent.suspension_renotified", due == *logged),
-            (Due::Escalated(due), Payload::Escalated(logged)) => ("intent.suspension_escalated", due == *logged),
-            (Due::Status { is_abandoned }, Payload::StatusChanged(logged)) => {
+            (Due::Expired(due), Some(Payload::Expired(logged))) => ("intent.suspension_expired", due == *logged),
+            (Due::Renotified(due), Some(Payload::Renotified(logged))) => ("intent.suspension_renotified", due == *logged),
+            (Due::Escalated(due), Some(Payload::Escalated(logged))) => ("intent.suspension_escalated", due == *logged),
+            (Due::Status { is_abandoned }, Some(Payload::StatusChanged(logged))) => {
                 let name =
                     if is_abandoned { "status_changed to abandoned" } else { "status_changed to a status other than abandoned" };
                 (name, is_abandoned == (logged.new_status == Status::Abandoned))
             }
-            (Due::Asked, Payload::Suspended(logged)) => ("intent.suspended", logged.kind.stops_intent()),
+            (Due::Asked, Some(Payload::Suspended(logged))) => ("intent.suspended", logged.kind.stops_intent()),
             (due, _) => (due.name(), false),
         };
         if is_right {
@@ -246,14 +250,16 @@ impl<'k> Course<'k> {
         Err(Fault::new(Code::QuestionOpen, text))
     }
 
+    /// Notes that the intent began.
+    fn begin(&mut self, event: &Happened) {
+        self.knows_creator = true;
+        self.intent.created_by = self.asker(&event.actor);
+    }
+
     /// Applies an event to the state, whatever the judgement on it was.
     fn apply(&mut self, event: &Happened, payload: Payload) {
         #[expect(clippy::wildcard_enum_match_arm, reason = "the state of a course depends on few of the events")]
         match payload {
-            Payload::IntentCreated(_) => {
-                self.knows_creator = true;
-                self.intent.created_by = self.asker(&event.actor);
-            }
             Payload::Suspended(asked) => {
                 let has_room = self.intent.beside.len() < REQUESTS_OPEN_MAX;
                 if !has_room || asked.choices.len() > CHOICES_MAX || asked.asked_by.len() > NAME_BYTES_MAX {
@@ -327,13 +333,13 @@ impl<'k> Course<'k> {
     }
 }
 
-/// Reads an event and its payload from the parts that were kept; `None` if they have another form.
-fn read(record: &Record, kept: &[u8], is_exact: bool) -> Option<(Happened, Payload)> {
+/// Reads an event and its payload from the parts that were kept; `None` if they have another form. The payload is `None` of the event by
+/// which the intent began.
+fn read(record: &Record, kept: &[u8], is_exact: bool) -> Option<(Happened, Option<Payload>)> {
     let parts = Parts::read(kept)?;
-    let event_type: String = serde_json::from_slice(parts.event_type).ok()?;
-    let payload = Payload::read(&event_type, PayloadBytes(parts.payload)).ok()?;
-    let actor = serde_json::from_slice(parts.actor).ok()?;
-    Some((Happened { actor, event_type, at: record.time.to_utc()?, is_exact, leaf: record.leaf }, payload))
+    let (actor, payload) = (parts.actor()?, parts.payload(record.of, record.held).ok()?);
+    let happened = Happened { actor, event_type: record.of.name(), at: record.time.to_utc()?, is_exact, leaf: record.leaf };
+    Some((happened, payload))
 }
 
 impl Due {

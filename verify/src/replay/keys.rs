@@ -1,9 +1,10 @@
 //! The keys that the server's log knows, and the principals that acted.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use domain::base::ids::KeyId;
-use domain::base::name::{DEVELOPMENT, LOCAL, Owner, SERVER, form, is_same_in_any_case};
+use domain::base::name::{DEVELOPMENT, LOCAL, Owner, SERVER, form, in_form, is_same_in_any_case};
 use domain::base::text::quoted;
 use domain::log::payload::{Key, KeyRevoked};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
@@ -138,14 +139,12 @@ impl Keys {
     }
 
     /// The possible owners of an agent with this name; empty if none is known for sure.
-    pub(super) fn owners(&self, name: &str) -> Vec<Owner> {
+    pub(super) fn owners(&self, name: &str) -> Cow<'_, [Owner]> {
         if name == DEVELOPMENT {
-            return vec![Owner(DEVELOPMENT.to_owned())];
+            return vec![Owner(DEVELOPMENT.to_owned())].into();
         }
-        if self.has_gaps {
-            return Vec::new();
-        }
-        self.owners.get(&form(name)).cloned().unwrap_or_default()
+        let known = self.owners.get(&*in_form(name)).filter(|_| !self.has_gaps);
+        known.map(Vec::as_slice).unwrap_or_default().into()
     }
 
     /// Whether the person with this address owned the key of one of these askers when an event happened.
@@ -271,7 +270,7 @@ mod tests {
             credential: None,
         };
         let at = DateTime::UNIX_EPOCH;
-        let event = Happened { actor: "ada".into(), event_type: String::new(), at, is_exact: true, leaf: 1 };
+        let event = Happened { actor: "ada".into(), event_type: "", at, is_exact: true, leaf: 1 };
         let asker = Asker { name: "bot".into(), owner: Owner("team-a".into()) };
         let own = |keys: &Keys| keys.own([&asker, &asker], "ada@x.example", &event);
         let mut keys = Keys::default();

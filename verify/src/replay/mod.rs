@@ -33,8 +33,8 @@ use domain::base::passkey::KnownPasskey;
 use self::course::Course;
 pub(crate) use self::doubt::Decisions;
 use self::keys::Keys;
-use self::kind::Kind;
-use self::parts::Parts;
+use self::kind::{Kind, Type};
+use self::parts::{Parts, Statuses};
 use self::passkeys::Passkeys;
 use self::people::People;
 use self::spool::{MEMORY_BYTES_MAX, Spool};
@@ -46,7 +46,7 @@ use crate::runs::Runs;
 const RECORDS_IN_MEMORY: usize = 400_000;
 /// The most bytes of an event that is replayed. A request has at most 256 KiB, and its numbers become at most four times as long.
 const EVENT_BYTES_MAX: usize = 1_100_000;
-/// An id, four numbers, the place and the length of the bytes, the kind, and whether the event can be read.
+/// An id, four numbers, the place and the length of the bytes, the type, and how the event is held.
 const RECORD_BYTES: usize = 16 + 4 * 8 + 8 + 4 + 1 + 1;
 
 /// The events of an export, until they are replayed.
@@ -54,6 +54,7 @@ pub(crate) struct Replay {
     keys: Keys,
     passkeys: Passkeys,
     people: People,
+    statuses: Statuses,
     records: Runs<RECORD_BYTES>,
     spool: Spool,
 }
@@ -68,7 +69,7 @@ struct Record {
     time: Time,
     offset: u64,
     length: u32,
-    kind: Kind,
+    of: Type,
     held: Held,
 }
 
@@ -79,37 +80,44 @@ enum Held {
     Parts = 0,
     /// Nothing: its payload was erased.
     Erased = 1,
-    /// Nothing: it is too large.
-    TooLarge = 2,
+    /// Nothing: it is too large, or its payload has another form.
+    Unknown = 2,
+    /// Of its payload the new status alone.
+    Status = 3,
 }
 
 impl Replay {
     /// Replays with the passkeys that the user knew beforehand.
     pub(crate) fn new(passkeys: Vec<KnownPasskey>) -> Self {
         let passkeys = Passkeys::known(passkeys);
-        let (keys, people) = (Keys::default(), People::default());
-        Self { keys, passkeys, people, records: Runs::new(RECORDS_IN_MEMORY), spool: Spool::new(MEMORY_BYTES_MAX) }
+        let (keys, people, statuses) = (Keys::default(), People::default(), Statuses::default());
+        let (records, spool) = (Runs::new(RECORDS_IN_MEMORY), Spool::new(MEMORY_BYTES_MAX));
+        Self { keys, passkeys, people, statuses, records, spool }
     }
 
-    /// Adds an event without a fault of its own: its bytes give its hash.
+    /// Adds an event without a fault of its own: its bytes, to which its last brace is missing, give its hash.
     ///
     /// # Errors
     ///
     /// A temporary file cannot be written.
     pub(crate) fn event(&mut self, facts: &Facts<'_>, bytes: &[u8], place: Place) -> io::Result<()> {
         if facts.log == LogId::SERVER {
-            let leaf = place.leaf.unwrap_or_default();
-            self.keys.event(facts, bytes, leaf);
-            self.passkeys.event(facts, bytes, leaf);
-            self.people.event(facts, bytes, leaf);
+            let (leaf, bytes) = (place.leaf.unwrap_or_default(), [bytes, b"}"].concat());
+            self.keys.event(facts, &bytes, leaf);
+            self.passkeys.event(facts, &bytes, leaf);
+            self.people.event(facts, &bytes, leaf);
             return Ok(());
         }
-        let kind = Kind::of(facts.event_type);
-        let held = if bytes.len() > EVENT_BYTES_MAX { Held::TooLarge } else { Held::Parts };
-        if kind == Kind::Other || held == Held::TooLarge {
-            return self.keep(facts, place, kind, held, &[]);
+        let of = Type::of(facts.event_type);
+        if of.kind() == Kind::Other {
+            return self.keep(facts, place, of, Held::Parts, &[]);
         }
-        self.keep(facts, place, kind, held, &Parts::of(facts).written(kind))
+        if bytes.len() >= EVENT_BYTES_MAX {
+            return self.keep(facts, place, of, Held::Unknown, &[]);
+        }
+        let (held, [first, second, third, fourth, fifth]) = self.statuses.kept(of, facts.payload);
+        let parts = [&Parts::length(facts.actor), facts.actor, first, second, third, fourth, fifth];
+        self.keep(facts, place, of, held, &parts)
     }
 
     /// Adds an event whose payload was erased.
@@ -124,10 +132,10 @@ impl Replay {
             self.people.erased(facts);
             return Ok(());
         }
-        self.keep(facts, place, Kind::of(facts.event_type), Held::Erased, &[])
+        self.keep(facts, place, Type::of(facts.event_type), Held::Erased, &[])
     }
 
-    fn keep(&mut self, facts: &Facts<'_>, place: Place, kind: Kind, held: Held, parts: &[&[u8]]) -> io::Result<()> {
+    fn keep(&mut self, facts: &Facts<'_>, place: Place, of: Type, held: Held, parts: &[&[u8]]) -> io::Result<()> {
         // No decision is an event of a portfolio.
         if facts.log.kind != LogKind::Intent {
             return Ok(());
@@ -135,7 +143,7 @@ impl Replay {
         let (offset, length) = self.spool.push(parts)?;
         let (line, leaf) = (place.line.unwrap_or_default(), place.leaf.unwrap_or_default());
         let &Facts { log, sequence, created_at: time, .. } = facts;
-        self.records.push(Record { intent: log.id, sequence, line, leaf, time, offset, length, kind, held }.to_bytes())
+        self.records.push(Record { intent: log.id, sequence, line, leaf, time, offset, length, of, held }.to_bytes())
     }
 
     /// Replays all decisions.
@@ -174,7 +182,7 @@ impl Record {
             add(&number.to_be_bytes());
         }
         add(&self.length.to_be_bytes());
-        add(&[self.kind as u8, self.held as u8]);
+        add(&[self.of.number(), self.held as u8]);
         bytes
     }
 
@@ -188,13 +196,13 @@ impl Record {
         let intent = take(rest);
         let [sequence, line, leaf, time, offset] = std::array::from_fn(|_| u64::from_be_bytes(take(rest)));
         let length = u32::from_be_bytes(take(rest));
-        let [kind, held] = take(rest);
-        let kind = Kind::ALL.get(usize::from(kind)).copied().unwrap_or(Kind::Other);
+        let [of, held] = take(rest);
         let held = match held {
             0 => Held::Parts,
             1 => Held::Erased,
-            _ => Held::TooLarge,
+            3 => Held::Status,
+            _ => Held::Unknown,
         };
-        Self { intent, sequence, line, leaf, time: Time(time), offset, length, kind, held }
+        Self { intent, sequence, line, leaf, time: Time(time), offset, length, of: Type::numbered(of), held }
     }
 }

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
-/// How many bytes are kept in memory. If there are more, all of them go to the file.
-pub(super) const MEMORY_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How many bytes are read from the file at once, and written to it. Events of one log lie apart, and those of neighbouring logs near to
+/// How many bytes are kept in memory. The file has those that come after them.
+pub(super) const MEMORY_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How many bytes are written to the file at once.
+const WRITTEN_BYTES: usize = 256 * 1024;
+/// How many bytes are read from the file at once. Events of one log lie apart, and those of neighbouring logs near to
 /// each other, so other events of the same block are wanted soon.
 const BLOCK_BYTES: usize = 16 * 1024;
 /// How many blocks are kept after they were read.
@@ -34,12 +36,18 @@ impl Spool {
         let (offset, length) = (self.length, parts.iter().map(|part| part.len()).sum::<usize>());
         self.length += length as u64;
         if self.file.is_none() && self.memory.len() + length > self.memory_max {
-            let out = self.file.insert(BufWriter::with_capacity(BLOCK_BYTES, tempfile::tempfile()?));
-            out.write_all(&std::mem::take(&mut self.memory))?;
+            self.file = Some(BufWriter::with_capacity(WRITTEN_BYTES, tempfile::tempfile()?));
         }
-        match &mut self.file {
-            Some(out) => parts.iter().try_for_each(|part| out.write_all(part))?,
-            None => parts.iter().for_each(|part| self.memory.extend_from_slice(part)),
+        if let Some(out) = &mut self.file {
+            parts.iter().try_for_each(|part| out.write_all(part))?;
+        } else {
+            if self.memory.capacity() == 0 {
+                // Memory that is not written to costs nothing, and a list that grows is copied to fresh memory again and again.
+                self.memory.reserve_exact(self.memory_max);
+            }
+            for part in parts {
+                self.memory.extend_from_slice(part);
+            }
         }
         Ok((offset, u32::try_from(length).map_err(io::Error::other)?))
     }
@@ -50,23 +58,27 @@ impl Spool {
     ///
     /// The temporary file cannot be written.
     pub(super) fn reading(self) -> io::Result<Reading> {
-        let Some(out) = self.file else { return Ok(Reading::Memory(self.memory)) };
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let kept = (0..BLOCKS).map(|_| Block { number: None, bytes: Vec::new() }).collect();
-        Ok(Reading::File(Blocks { file, length: self.length, kept, event: Vec::new() }))
+        let length = self.length - self.memory.len() as u64;
+        let blocks = self.file.map(|out| {
+            let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            let kept = (0..BLOCKS).map(|_| Block { number: None, bytes: Vec::new() }).collect();
+            Ok::<_, io::Error>(Blocks { file, length, kept, event: Vec::new() })
+        });
+        Ok(Reading { memory: self.memory, blocks: blocks.transpose()? })
     }
 }
 
 /// The bytes of events, while they are read.
-pub(super) enum Reading {
-    Memory(Vec<u8>),
-    File(Blocks),
+pub(super) struct Reading {
+    memory: Vec<u8>,
+    /// The bytes behind those in memory.
+    blocks: Option<Blocks>,
 }
 
 /// The file, and the blocks of it that are in memory.
 pub(super) struct Blocks {
     file: File,
-    /// The number of all bytes.
+    /// The number of its bytes.
     length: u64,
     /// Each block has one place, which it shares with every [`BLOCKS`]th block behind it.
     kept: Vec<Block>,
@@ -88,13 +100,16 @@ impl Reading {
     /// The temporary file cannot be read.
     pub(super) fn read(&mut self, offset: u64, length: u32) -> io::Result<&[u8]> {
         let end = offset + u64::from(length);
-        let bytes = match self {
-            Self::Memory(bytes) => {
-                let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
-                bytes.get(at(offset)..at(end))
+        let in_memory = self.memory.len() as u64;
+        let bytes = match &mut self.blocks {
+            // No event lies in both.
+            Some(blocks) if offset >= in_memory && end - in_memory <= blocks.length => {
+                Some(blocks.read(offset - in_memory, end - in_memory)?)
             }
-            Self::File(blocks) if end <= blocks.length => Some(blocks.read(offset, end)?),
-            Self::File(_) => None,
+            Some(_) | None => {
+                let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
+                self.memory.get(at(offset)..at(end))
+            }
         };
         bytes.ok_or_else(|| io::Error::other("a place beyond the bytes that were kept"))
     }
@@ -102,6 +117,14 @@ impl Reading {
 
 impl Blocks {
     fn read(&mut self, mut offset: u64, end: u64) -> io::Result<&[u8]> {
+        let number = offset / BLOCK_BYTES as u64;
+        let begin = number * BLOCK_BYTES as u64;
+        // Most events lie within one block.
+        if offset < end && end - begin <= BLOCK_BYTES as u64 {
+            self.load(number, begin)?;
+            let within = |place: u64| usize::try_from(place - begin).unwrap_or(BLOCK_BYTES);
+            return Ok(&self.kept[place(number)].bytes[within(offset)..within(end)]);
+        }
         self.event.clear();
         while offset < end {
             let number = offset / BLOCK_BYTES as u64;
@@ -153,7 +176,7 @@ mod tests {
         let places: Vec<_> = events.iter().map(|event| spool.push(&[event]).unwrap()).collect();
         let total: usize = lengths.iter().sum();
         let mut reading = spool.reading().unwrap();
-        assert_eq!(matches!(reading, Reading::File(_)), total > memory_max, "{lengths:?}");
+        assert_eq!(reading.blocks.is_some(), total > memory_max, "{lengths:?}");
         for number in order {
             let (offset, length) = places[*number];
             assert_eq!(
@@ -205,5 +228,15 @@ mod tests {
             assert!(reading.read(40, 11).is_err(), "in memory up to {memory_max} bytes");
             assert_eq!(reading.read(40, 10).unwrap(), [1; 10]);
         }
+        // Nor are bytes read across the end of the memory: no event begins there and ends in the file.
+        let mut spool = Spool::new(20);
+        for (place, part) in [(0, [2; 20]), (20, [3; 20])] {
+            assert_eq!(spool.push(&[&part]).unwrap(), (place, 20));
+        }
+        let mut reading = spool.reading().unwrap();
+        assert!(reading.read(10, 20).is_err());
+        assert!(reading.read(20, 21).is_err());
+        assert_eq!(reading.read(20, 20).unwrap(), [3; 20]);
+        assert_eq!(reading.read(0, 20).unwrap(), [2; 20]);
     }
 }
