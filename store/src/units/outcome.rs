@@ -11,7 +11,7 @@ use domain::log::Sealed;
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
 use domain::suspension::{Question, Resolution, Suspension};
-use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
+use domain::wire::{AccessRequestView, AccessView, MembershipView, PlanView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -62,7 +62,7 @@ pub(super) fn outcome<R: Rows>(
         },
         Command::Task(task) => Ok(Outcome::Task(Box::new(super::tasks::shown(rows, loaded, task)?))),
         Command::Coordinate(_) => super::coordinators::shown(rows, loaded),
-        Command::Plan(plan) => Ok(Outcome::Plan(Box::new(super::plans::shown(rows, loaded, plan.id)?))),
+        Command::Plan(plan) => Ok(Outcome::Plan(Box::new(PlanView { warnings, ..super::plans::shown(rows, loaded, plan.id)? }))),
         Command::Record(_) if events.len() > 1 => first_of(rows, loaded, events),
         Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
