@@ -9,6 +9,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
 use domain::base::passkey::{Assertion, CREDENTIAL_ID_BYTES_MAX, Octets, PART_BYTES_MAX};
+use domain::base::passkey_fault::PasskeyFault;
 use domain::people::passkey::Passkey;
 use domain::problem::Rejection;
 use proof::passkey::ALGORITHMS;
@@ -163,12 +164,14 @@ pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<
 
 /// The form came without what only a script can put into it.
 fn not_used() -> Rejection {
-    Rejection::PasskeyRefused { reason: "your device was not asked, or did not sign".to_owned() }
+    Rejection::PasskeyRefused { reason: PasskeyFault::NotAsked }
 }
 
 async fn changed<T>(change: Unit<'_, T>, session: Session, shared: &Shared, pages: &Pages) -> HttpResponse {
     match change.await {
-        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => page(session, shared, pages, Some(reason)).await,
+        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
+            page(session, shared, pages, Some(reason.words(pages.language()))).await
+        }
         // Another refusal says that the passkey was removed in the meantime.
         Ok(_) | Err(StoreError::Rejected(_)) => see_other(PASSKEYS),
         Err(_) => pages.cannot_read(),
