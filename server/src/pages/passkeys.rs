@@ -63,20 +63,14 @@ struct Form {
 }
 
 impl Form {
-    /// Reads the form and its nonce.
-    fn read(body: &[u8]) -> (Self, String) {
-        let (mut form, mut nonce) = (Self::default(), String::new());
-        for (name, value) in url::form_urlencoded::parse(body) {
-            match name.as_ref() {
-                "nonce" => nonce = value.into_owned(),
-                "removed" => form.removed = value.into_owned(),
-                "adds" => form.adds = true,
-                "new_authenticator_data" => form.new_authenticator_data = value.into_owned(),
-                "new_client_data_json" => form.new_client_data_json = value.into_owned(),
-                name => form.signature.field(name, &value),
-            }
+    fn field(&mut self, name: &str, text: &str) {
+        match name {
+            "removed" => text.clone_into(&mut self.removed),
+            "adds" => self.adds = true,
+            "new_authenticator_data" => text.clone_into(&mut self.new_authenticator_data),
+            "new_client_data_json" => text.clone_into(&mut self.new_client_data_json),
+            name => self.signature.field(name, text),
         }
-        (form, nonce)
     }
 
     /// The passkey that the browser made; `None` if a part is missing or has another form.
@@ -123,7 +117,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
 
 /// Gives out the challenge for a change of the passkeys.
 pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -142,7 +136,7 @@ pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Da
 
 /// Adds a passkey.
 pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -153,7 +147,7 @@ pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Sha
 
 /// Removes a passkey.
 pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
