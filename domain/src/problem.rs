@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::base::field::FieldError;
 use crate::base::ids::{CoordinatorId, IntentId};
+use crate::base::passkey_fault::PasskeyFault;
 use crate::base::time::rfc3339;
 use crate::suspension::lease::Lease;
 use crate::suspension::proposal::Change;
@@ -62,7 +63,7 @@ pub enum Rejection {
     #[error("the passkey is not accepted: {reason}")]
     PasskeyRefused {
         /// The requirement that is not met.
-        reason: String,
+        reason: PasskeyFault,
     },
     /// A client tried to write an event that only the server writes.
     #[error("clients may not append events of type {event_type}")]

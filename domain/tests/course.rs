@@ -85,6 +85,7 @@ fn prepared() -> Prepared {
         fallback_value: None,
         requires_delivery: false,
         quorum: None,
+        warnings: Vec::new(),
     }
 }
 

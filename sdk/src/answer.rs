@@ -35,6 +35,8 @@ pub struct Answer<T> {
     /// The action that the answer is about, with the edits of the person; absent if the question proposes none. Carry out this action, and
     /// no other.
     pub proposal: Option<Map<String, Value>>,
+    /// The action as the agent proposed it; absent if it was not edited.
+    pub original_proposal: Option<Map<String, Value>>,
     /// Further data that came with the answer, for example a comment.
     pub metadata: Map<String, Value>,
     /// The drafts that people had saved when the fallback was used; empty if a person answered. A draft is no answer: its author decided
@@ -127,6 +129,7 @@ pub(crate) fn outcome<T>(
         responded_by: record.responded_by.clone(),
         responded_at: record.responded_at,
         proposal: record.proposal.clone(),
+        original_proposal: record.original_proposal.clone(),
         metadata: record.metadata.clone().unwrap_or_default(),
         drafts: drafts(),
         replayed,

@@ -4,18 +4,15 @@ use std::fmt;
 
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
-use domain::suspension::RequiredAssurance;
-use domain::suspension::assignees::AssignedRole;
-use domain::suspension::demand::Risk;
-use domain::suspension::grounds::{Explanation, Reversibility};
 use domain::suspension::requested::{APPROVE, COMPLETE, DENY};
 use domain::wire::ApprovalRequest;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tracing::Instrument;
 
 use crate::answer::Answer;
 use crate::backoff::Repeat;
+use crate::demand::demanding;
 use crate::error::{CallError, RequestInputError};
 use crate::intent::Intent;
 use crate::key::derived_key;
@@ -30,6 +27,17 @@ use crate::transport::{Call, Reply};
 ///
 /// The server's default people are asked, unless the approval is assigned. Deadline and reminders are the server's defaults; if it has no
 /// default retry policy, an approval has no deadline. There is no fallback: without an answer nothing is approved.
+///
+/// ```
+/// # use placet::Approval;
+/// # use serde_json::json;
+/// let approval = Approval::of("pay")
+///     .reason("Invoice 7 is due.")
+///     .proposal(json!({"amount": 2500, "iban": "DE02 1203 0000"}))
+///     .editable(json!({"type": "object", "properties": {"amount": {"type": "integer", "maximum": 5000}}}))
+///     .assign_to_group("finance")
+///     .require_approvals(2);
+/// ```
 #[derive(Clone)]
 #[must_use = "no person is asked before request_approval"]
 pub struct Approval {
@@ -81,139 +89,14 @@ impl Approval {
         self
     }
 
-    /// Proposes the action: its arguments, an object of at most 64 KiB of JSON. The person approves these, and
-    /// [`Answer::proposal`](crate::Answer::proposal) is the action as the person approved it.
-    pub fn proposal(mut self, action: Value) -> Self {
-        self.request.proposal = self.object("proposal", action);
-        self
-    }
-
-    /// Lets people edit members of the [proposal](Approval::proposal), as [`Question::editable`](crate::Question::editable) does.
-    ///
-    /// ```
-    /// # use placet::Approval;
-    /// # use serde_json::json;
-    /// let approval = Approval::of("pay")
-    ///     .reason("Invoice 7 is due.")
-    ///     .proposal(json!({"amount": 2500, "iban": "DE02 1203 0000"}))
-    ///     .editable(json!({"type": "object", "properties": {"amount": {"type": "integer", "maximum": 5000}}}))
-    ///     .assign_to_group("finance")
-    ///     .require_approvals(2);
-    /// ```
-    pub fn editable(mut self, schema: Value) -> Self {
-        self.request.editable = self.object("editable", schema);
-        self
-    }
-
-    fn object(&mut self, field: &str, value: Value) -> Option<Map<String, Value>> {
-        if let Value::Object(members) = value {
-            return Some(members);
-        }
-        self.errors.push(FieldError::new(field, "type", "must be an object"));
-        None
-    }
-
-    /// Explains the action: people read it before the context, and it is covered by the hash of what was shown.
-    pub fn explanation(mut self, explanation: Explanation) -> Self {
-        self.request.explanation = Some(explanation);
-        self
-    }
-
-    /// Says whether the action can be taken back.
-    pub fn reversibility(mut self, reversibility: Reversibility) -> Self {
-        self.request.reversibility = Some(reversibility);
-        self
-    }
-
-    /// Says how much is at stake. People see it, and the server may demand more of a decision with a high risk.
-    pub fn risk(mut self, risk: Risk) -> Self {
-        self.request.risk = Some(risk);
-        self
-    }
-
-    /// Sets how sure the agent is, 0 to 1.
-    pub fn confidence(mut self, confidence: f64) -> Self {
-        if confidence.is_nan() {
-            // JSON would turn it into null, and the approval would look as if it had no confidence.
-            self.errors.push(FieldError::new("confidence", "range", "must be a number from 0 to 1"));
-        } else {
-            self.request.confidence = Some(confidence);
-        }
-        self
-    }
-
-    /// Names the kind of approval, in 1 to 200 characters: people see how the newest ones of this agent with the same key were decided.
-    pub fn question_key(mut self, key: impl Into<String>) -> Self {
-        self.request.question_key = Some(key.into());
-        self
-    }
-
-    /// Takes only a decision that a passkey of the person has signed, as [`Question::require_passkey`](crate::Question::require_passkey)
-    /// does.
-    pub fn require_passkey(mut self) -> Self {
-        self.request.required_assurance = Some(RequiredAssurance::Passkey);
-        self
-    }
-
-    /// Takes only the decision of a person who has logged in, or whose passkey has signed it.
-    pub fn require_login(mut self) -> Self {
-        self.request.required_assurance = self.request.required_assurance.max(Some(RequiredAssurance::Session));
-        self
-    }
-
-    /// Takes only the decision of a person who has logged in by the server's issuer of identities a few minutes before, or whose passkey has
-    /// signed it.
-    pub fn require_recent_login(mut self) -> Self {
-        self.request.required_assurance = self.request.required_assurance.max(Some(RequiredAssurance::RecentLogin));
-        self
-    }
-
-    /// Assigns the approval to a listed person, by address: only people to whom it is assigned may decide, and they are asked in place of
-    /// the server's default operators. May be called for up to 20 people.
-    pub fn assign_to_person(mut self, address: impl Into<String>) -> Self {
-        self.request.assignees.get_or_insert_default().people.push(address.into());
-        self
-    }
-
-    /// Assigns the approval to the members of a group. May be called for up to 20 groups.
-    pub fn assign_to_group(mut self, name: impl Into<String>) -> Self {
-        self.request.assignees.get_or_insert_default().groups.push(name.into());
-        self
-    }
-
-    /// Assigns the approval to all listed people with a role.
-    pub fn assign_to_role(mut self, role: AssignedRole) -> Self {
-        self.request.assignees.get_or_insert_default().roles.push(role);
-        self
-    }
-
-    /// Needs the approval of so many people, 1 to 20, as [`Question::require_approvals`](crate::Question::require_approvals) does.
-    pub fn require_approvals(mut self, people: u32) -> Self {
-        self.request.quorum.get_or_insert_default().required_approvals = people;
-        self
-    }
-
-    /// Needs the refusals of so many people, 1 to 20, before the approval is denied; without this, one refusal is enough. Only beside
-    /// [`require_approvals`](Self::require_approvals).
-    pub fn require_refusals(mut self, people: u32) -> Self {
-        self.request.quorum.get_or_insert_default().required_refusals = Some(people);
-        self
-    }
-
-    /// Needs so many members of a group among the people who approve. Only beside [`require_approvals`](Self::require_approvals), and at
-    /// most as many.
-    pub fn require_from_group(mut self, group: impl Into<String>, people: u32) -> Self {
-        let quorum = self.request.quorum.get_or_insert_default();
-        quorum.required_by_group.get_or_insert_default().insert(group.into(), people);
-        self
-    }
-
     /// Asks once more for an approval that was denied, or that no person answered; see [`Question::again`](crate::Question::again).
     pub fn again(mut self, occasion: impl Into<String>) -> Self {
         self.occasion = Some(occasion.into());
         self
     }
 }
+
+demanding!(Approval);
 
 impl Intent {
     /// Asks people to approve an action, and waits: `true` if a person approved it, `false` if a person denied it.

@@ -65,6 +65,13 @@ impl Checkpoint {
         self
     }
 
+    /// Names the kind of decision, in 1 to 200 characters: people see how the newest ones of this agent with the same key were decided.
+    #[must_use]
+    pub fn question_key(mut self, key: impl Into<String>) -> Self {
+        self.0.question_key = Some(key.into());
+        self
+    }
+
     /// Explains what follows: people read it before they decide.
     #[must_use]
     pub fn explanation(mut self, explanation: Explanation) -> Self {

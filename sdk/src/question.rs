@@ -8,9 +8,6 @@ use domain::asking::engagement::EngagementDecision;
 use domain::base::field::FieldError;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::form::Schema;
-use domain::suspension::assignees::AssignedRole;
-use domain::suspension::demand::Risk;
-use domain::suspension::grounds::{Explanation, Reversibility};
 use domain::suspension::proposal;
 use domain::suspension::retry::{INTERVAL_SECONDS_MAX, PartialRetryPolicy};
 use domain::suspension::{FallbackPolicy, Resolution, ResponseType, WINDOW_SECONDS_MAX};
@@ -20,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::choice::{Choice, Choices};
+use crate::demand::{demanding, object};
 use crate::key::Key;
 use crate::problem::Problem;
 use crate::seconds::whole_seconds;
@@ -35,6 +33,18 @@ use crate::several;
 ///
 /// Neither the question nor its context may hold secrets or personal data, unless the channel is encrypted end to end
 /// (RFC-0025 §11).
+///
+/// ```
+/// # use placet::{Explanation, Question, Reversibility};
+/// let question = Question::confirm("Delete the old backups?")
+///     .explanation(Explanation {
+///         what_happens: Some("312 files older than a year are deleted.".into()),
+///         rollback: Some("None: the files have no other copy.".into()),
+///         ..Explanation::default()
+///     })
+///     .reversibility(Reversibility::Irreversible)
+///     .question_key("backups.delete");
+/// ```
 ///
 /// # Asking twice is asking once
 ///
@@ -116,6 +126,8 @@ impl Question<bool> {
     }
 }
 
+demanding!(Question<T>);
+
 impl<T> Question<T> {
     fn new(question: impl Into<String>, response_type: ResponseType, codec: Codec<T>) -> Self {
         let request =
@@ -140,61 +152,8 @@ impl<T> Question<T> {
     /// The server refuses a schema that it cannot show as fields, and names the place by a JSON pointer. The schema is an object of strings,
     /// numbers, booleans, enums and lists of enums, with objects one level deep.
     pub fn schema(mut self, schema: Value) -> Self {
-        self.request.schema = self.object("schema", schema);
+        self.request.schema = object(&mut self.errors, "schema", schema);
         self
-    }
-
-    /// Proposes an action: its arguments, an object of at most 64 KiB of JSON. The person decides about this action, and
-    /// [`Answer::proposal`](crate::Answer::proposal) is the action as the person approved it. For questions with choices.
-    pub fn proposal(mut self, action: Value) -> Self {
-        self.request.proposal = self.object("proposal", action);
-        self
-    }
-
-    /// Lets people edit members of the [proposal](Question::proposal): those that this JSON Schema describes, which has the form of
-    /// [`schema`](Question::schema). The proposal itself must satisfy it.
-    pub fn editable(mut self, schema: Value) -> Self {
-        self.request.editable = self.object("editable", schema);
-        self
-    }
-
-    /// Explains the action: people read it before the context, and it is covered by the hash of what was shown.
-    ///
-    /// ```
-    /// # use placet::{Explanation, Question, Reversibility};
-    /// let question = Question::confirm("Delete the old backups?")
-    ///     .explanation(Explanation {
-    ///         what_happens: Some("312 files older than a year are deleted.".into()),
-    ///         rollback: Some("None: the files have no other copy.".into()),
-    ///         ..Explanation::default()
-    ///     })
-    ///     .reversibility(Reversibility::Irreversible)
-    ///     .question_key("backups.delete");
-    /// ```
-    pub fn explanation(mut self, explanation: Explanation) -> Self {
-        self.request.explanation = Some(explanation);
-        self
-    }
-
-    /// Says whether the action can be taken back.
-    pub fn reversibility(mut self, reversibility: Reversibility) -> Self {
-        self.request.reversibility = Some(reversibility);
-        self
-    }
-
-    /// Names the kind of question, in 1 to 200 characters: people see how the newest questions of this agent with the same key were
-    /// decided.
-    pub fn question_key(mut self, key: impl Into<String>) -> Self {
-        self.request.question_key = Some(key.into());
-        self
-    }
-
-    fn object(&mut self, field: &str, value: Value) -> Option<Map<String, Value>> {
-        if let Value::Object(members) = value {
-            return Some(members);
-        }
-        self.errors.push(FieldError::new(field, "type", "must be an object"));
-        None
     }
 
     /// Prefers a channel, for example `email`; at most 200 characters. The server warns about a channel that it does not have, or
@@ -204,64 +163,10 @@ impl<T> Question<T> {
         self
     }
 
-    /// Says how much is at stake. People see it, and the server may demand more of an answer to a question with a high risk.
-    pub fn risk(mut self, risk: Risk) -> Self {
-        self.request.risk = Some(risk);
-        self
-    }
-
     /// Needs a comment from a person who refuses: the answer then has it in its metadata, as `comment`. The server refuses this for a
     /// question without a choice whose value or label means a no.
     pub fn comment_on_refusal(mut self) -> Self {
         self.request.comment_on_refusal = Some(true);
-        self
-    }
-
-    /// Assigns the question to a listed person, by address: only people to whom it is assigned may answer. May be called for up to 20
-    /// people.
-    ///
-    /// Unless [`notify_to`](Self::notify_to) names some of them, all people to whom the question is assigned are asked in place of the
-    /// server's default operators.
-    pub fn assign_to_person(mut self, address: impl Into<String>) -> Self {
-        self.request.assignees.get_or_insert_default().people.push(address.into());
-        self
-    }
-
-    /// Assigns the question to the members of a group, as [`assign_to_person`](Self::assign_to_person) does to one person. May be called
-    /// for up to 20 groups.
-    pub fn assign_to_group(mut self, name: impl Into<String>) -> Self {
-        self.request.assignees.get_or_insert_default().groups.push(name.into());
-        self
-    }
-
-    /// Assigns the question to all listed people with a role, as [`assign_to_person`](Self::assign_to_person) does to one person.
-    pub fn assign_to_role(mut self, role: AssignedRole) -> Self {
-        self.request.assignees.get_or_insert_default().roles.push(role);
-        self
-    }
-
-    /// Needs the same answer of so many people, 1 to 20, who are among those to whom the question is assigned, or else all listed operators
-    /// and admins. The person who owns the key that asks is none of them. If fewer people could answer, asking is refused.
-    ///
-    /// If people have answered at the deadline and not enough of them agree, the question ends with
-    /// [`CancelReason::QuorumUnmet`](crate::CancelReason::QuorumUnmet), whatever its fallback.
-    pub fn require_approvals(mut self, people: u32) -> Self {
-        self.request.quorum.get_or_insert_default().required_approvals = people;
-        self
-    }
-
-    /// Needs the refusals of so many people, 1 to 20, before the answer is a refusal; without this, one refusal is enough. Only beside
-    /// [`require_approvals`](Self::require_approvals).
-    pub fn require_refusals(mut self, people: u32) -> Self {
-        self.request.quorum.get_or_insert_default().required_refusals = Some(people);
-        self
-    }
-
-    /// Needs so many members of a group among the people who give the same answer. Only beside
-    /// [`require_approvals`](Self::require_approvals), and at most as many.
-    pub fn require_from_group(mut self, group: impl Into<String>, people: u32) -> Self {
-        let quorum = self.request.quorum.get_or_insert_default();
-        quorum.required_by_group.get_or_insert_default().insert(group.into(), people);
         self
     }
 
@@ -345,17 +250,6 @@ impl<T> Question<T> {
                 (policy.max_attempts, policy.interval_seconds) = (Some(max_attempts), Some(seconds));
             }
             Err(error) => self.errors.push(error),
-        }
-        self
-    }
-
-    /// Sets how sure the agent is, 0 to 1.
-    pub fn confidence(mut self, confidence: f64) -> Self {
-        if confidence.is_nan() {
-            // JSON would turn it into null, and the question would look as if it had no confidence.
-            self.errors.push(FieldError::new("confidence", "range", "must be a number from 0 to 1"));
-        } else {
-            self.request.confidence = Some(confidence);
         }
         self
     }
@@ -517,6 +411,7 @@ fn read_confirm(raw: &Value) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
+    use domain::suspension::assignees::AssignedRole;
     use domain::suspension::retry::Rung;
     use serde_json::json;
 

@@ -200,6 +200,16 @@ pub(crate) fn counted_now<R: ReadRows>(rows: &mut R, row: &SuspensionRow, questi
     Ok(counted)
 }
 
+/// A question with its counted answers as they count at this moment.
+pub(crate) fn as_it_counts<R: ReadRows>(rows: &mut R, open: &Suspension, question: &Question) -> RowsResult<Suspension> {
+    let mut open = open.clone();
+    if !open.counted.is_empty() {
+        let holders = holders(rows, &open.hands)?;
+        look_again(rows, &mut open.counted, question.assignees.as_ref(), (&open.hands, &holders))?;
+    }
+    Ok(open)
+}
+
 /// Looks again at the people who have answered: each must still be allowed to when the last one answers.
 ///
 /// An address that was removed and listed again is another person, and the answer does not count for that one.

@@ -69,6 +69,8 @@ pub struct Inspection {
     pub directory: Option<Directory>,
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
+    /// The last sign of life of a server; known once the tables are of this version.
+    pub beat_at: Option<DateTime<Utc>>,
     /// The server's own secret whose name the caller gave, if the server has made it.
     pub secret: Option<[u8; 32]>,
     /// Whether a server in production has served the database.
@@ -88,6 +90,7 @@ impl Inspection {
             gateways: Vec::new(),
             directory: None,
             held_since: None,
+            beat_at: None,
             secret: None,
             was_in_production: false,
         }

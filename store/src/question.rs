@@ -147,8 +147,9 @@ fn view<R: ReadRows>(
     let is_reached = may_answer && row.suspension.quorum.is_none();
     let is_out_of_reach = !is_reached && is_out_of_reach(rows, &row, &question)?;
     let drafts = if is_open { shown_drafts(rows, principal, &row, &question, now)? } else { Vec::new() };
-    let is_decided = question.proposal.is_some() && suspension.ending.is_some();
-    let answer = if is_decided { rows.answer(&row)? } else { None };
+    let response = suspension.ending.as_ref().and_then(|ending| ending.response.as_ref());
+    let is_approved = question.proposal.as_ref().zip(response).is_some_and(|(proposal, value)| !proposal.is_refused_by(value));
+    let answer = if is_approved { rows.answer(&row)? } else { None };
     let approved = answer.and_then(|(answer, _)| answer.proposal);
     let suspension = row.suspension;
     Ok(Some(LinkView {

@@ -2,14 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, PlanId, TaskId};
-use domain::container::plan::{Plan, PlanBody};
+use domain::container::plan::{Cause, Plan, PlanBody};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
-use domain::wire::{PlanView, TaskView};
+use domain::wire::{PlanView, SuspensionRecord, TaskView};
 
 use crate::Wanted;
 use crate::filter::TaskFilter;
-use crate::reads::browsable;
+use crate::reads::{browsable, record};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, ListedTasks, RowsResult};
 
@@ -78,5 +78,21 @@ fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, plan: Plan, body: PlanBody) 
         let open = rows.suspension_at(open)?.suspension;
         waiting = Some((open.suspended_at, open.expires_at));
     }
-    Ok(PlanView::of(row.intent.id, plan, body, &tasks, waiting))
+    let asked = at_checkpoints(rows, row, &plan)?;
+    Ok(PlanView::of(row.intent.id, plan, body, (&tasks, &asked), waiting))
+}
+
+/// The records of the questions at the checkpoints of a plan, as far as these propose an action or several people must agree: the plan alone
+/// does not know what people have edited, and who of them still counts.
+pub(crate) fn at_checkpoints<R: ReadRows>(rows: &mut R, row: &IntentRow, plan: &Plan) -> RowsResult<Vec<SuspensionRecord>> {
+    let mut records = Vec::new();
+    for checkpoint in &plan.checkpoints {
+        let prepared = plan.prepared(&Cause::Checkpoint(checkpoint.body.id.clone()));
+        let is_edited_or_counted = prepared.is_some_and(|asked| asked.question.proposal.is_some() || asked.quorum.is_some());
+        let Some(id) = plan.question_of(checkpoint).filter(|_| is_edited_or_counted) else { continue };
+        if let Some(asked) = rows.suspension(id)? {
+            records.push(record(rows, row, &asked)?);
+        }
+    }
+    Ok(records)
 }

@@ -106,6 +106,83 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
     assert!(late.status.code() == Some(3) && late.stderr.contains("has ended: alice answered \"yes\""), "{late:?}");
 }
 
+/// A person answers a form from a shell: the terminal shows each field in words, and the drafts of the people who may answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_is_shown_in_words_with_its_drafts() {
+    let desk = Desk::open().await;
+    let questions = json!([
+        {"name": "law", "question": "Which law applies?", "description": "Of the contract.", "choices": [
+            {"value": "de", "label": "Germany", "description": "By default"}, {"value": "fr", "label": "France"}]},
+        {"name": "note", "question": "Anything else?", "response_type": "text", "required": false},
+    ]);
+    std::fs::write(desk.site.folder().join("terms.json"), questions.to_string()).unwrap();
+    let mut asking = desk.ask(&["Which terms?", "--form", "terms.json", "--timeout", "1h"]);
+    asking.current_dir(desk.site.folder());
+    let asking = desk.site.start(asking);
+    let number = &desk.short_id().await;
+    let shown = desk.site.run(desk.answer(&[number])).await;
+    let fields = "The fields of the answer
+  • law: Which law applies?
+        │ Of the contract.
+        │ one of these values
+  value │ de
+  label │ Germany
+        │ By default
+  value │ fr
+  label │ France
+  • note: Anything else?
+        │ a text";
+    assert!(shown.succeeded().contains(fields), "{}", shown.stdout);
+    assert!(shown.stdout.contains("may be left out") && !shown.stdout.contains("JSON Schema"), "{}", shown.stdout);
+    assert!(!shown.stdout.contains("Drafts"), "{}", shown.stdout);
+    let typed = r#"{"law": "fr", "note": "ask legal"}"#;
+    desk.site.run(desk.answer(&[number, typed, "--draft"])).await.succeeded();
+    for command in [desk.answer(&[number]), desk.with_key(desk.operator.key(), &["show", number])] {
+        let shown = desk.site.run(command).await;
+        let draft = "  • Which law applies?: fr\n  • Anything else?: ask legal";
+        let head = "Drafts, with which no person has decided anything\nalice saved this (";
+        assert!(shown.succeeded().contains(head) && shown.stdout.contains(draft), "{}", shown.stdout);
+    }
+    let json = desk.site.run(desk.with_key(desk.operator.key(), &["show", number, "--json"])).await;
+    let json: Value = serde_json::from_str(json.succeeded()).unwrap();
+    assert_eq!((&json["drafts"][0]["by"], &json["drafts"][0]["values"]["fields"]["/law"]), (&json!("alice"), &json!("fr")));
+    // The agent that asked reads no drafts of an open question.
+    let own = desk.site.run(desk.with_key(&desk.key, &["show", number])).await;
+    assert!(own.succeeded().contains("The fields of the answer") && !own.stdout.contains("ask legal"), "{}", own.stdout);
+    assert_eq!(desk.site.run(desk.answer(&[number, typed])).await.succeeded().lines().count(), 1);
+    assert_eq!(asking.finish().await.status.code(), Some(0));
+}
+
+/// Only the edited action may be carried out, so the terminal shows that one, and says that it was edited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approved_action_is_shown_as_it_was_edited() {
+    let desk = Desk::open().await;
+    let write = |name: &str, value: Value| std::fs::write(desk.site.folder().join(name), value.to_string()).unwrap();
+    write("refund.json", json!({"order": "12345", "amount": 2500}));
+    write("edited.json", json!({"order": "12345", "amount": 2400}));
+    write("amount.json", json!({"type": "object", "properties": {"amount": {"type": "integer"}}}));
+    let mut asking = desk.ask(&["Refund?", "--proposal", "refund.json", "--editable", "amount.json", "--timeout", "1h"]);
+    asking.current_dir(desk.site.folder());
+    let asking = desk.site.start(asking);
+    let number = &desk.short_id().await;
+    let shown = desk.site.run(desk.answer(&[number])).await;
+    assert!(
+        shown.succeeded().contains("The proposed action") && shown.stdout.contains("You may edit: /amount."),
+        "{}",
+        shown.stdout
+    );
+    let mut approving = desk.answer(&[number, "yes", "--proposal", "edited.json"]);
+    approving.current_dir(desk.site.folder());
+    desk.site.run(approving).await.succeeded();
+    assert_eq!(asking.finish().await.status.code(), Some(0));
+    let shown = desk.site.run(desk.with_key(desk.operator.key(), &["show", number])).await;
+    for words in ["The action as it was approved", "amount: 2400", "It was edited before it was approved", "/amount: 2500 → 2400"]
+    {
+        assert!(shown.succeeded().contains(words), "{words}: {}", shown.stdout);
+    }
+    assert!(!shown.stdout.contains("The proposed action") && !shown.stdout.contains("You may edit"), "{}", shown.stdout);
+}
+
 /// On a terminal the question is shown whole before the answer is asked for, and an empty line decides nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_terminal_is_asked_for_the_answer() {

@@ -219,12 +219,26 @@ async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
     assert!(ended.status.code() == Some(3) && ended.stderr.contains("--url"), "{ended:?}");
     let help = site.run(site.command(["ask", "--help"])).await;
     assert!(help.succeeded().contains("Exit codes:") && help.stdout.contains("130"), "{help:?}");
-    assert_eq!(site.run(site.command(["keys", "nonsense"])).await.status.code(), Some(2), "other commands keep their code");
     let misspelt = site.run(site.command(["aks", "Go?"])).await;
     assert_eq!(misspelt.status.code(), Some(3), "a misspelt command is no question without an answer: {misspelt:?}");
     assert!(misspelt.stderr.contains("'ask'"), "the command that was meant is named: {misspelt:?}");
     let unquoted = site.run(site.command(["ask", "Deploy", "to", "production?"])).await;
     assert!(unquoted.status.code() == Some(3) && unquoted.stderr.contains("into quotes"), "{unquoted:?}");
+}
+
+/// One code for a command line that cannot be understood, whichever command it names: a script tells it from a no and from silence.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_usage_of_every_command_exits_with_three() {
+    let site = Site::development();
+    for wrong in [
+        &["keys", "nonsense"][..],
+        &["people", "ad"],
+        &["serve", "--operatorz"],
+        &["doctor", "--depth"],
+        &["verify", "--nonsense"],
+    ] {
+        assert_eq!(site.run(site.command(wrong)).await.status.code(), Some(3), "{wrong:?} is wrong as a misspelt question is");
+    }
 }
 
 /// Refusals of the server: no person was asked, and the line tells what to do.

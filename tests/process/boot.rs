@@ -272,11 +272,11 @@ async fn settings_that_cannot_be_meant_are_refused() {
         ("--min-window-seconds", "file of --config"),
     ] {
         let refused = site.run(bare(&site, &[flag, "x"])).await;
-        assert!(refused.status.code() == Some(2) && refused.stderr.contains(words), "{refused:?}");
+        assert!(refused.status.code() == Some(3) && refused.stderr.contains(words), "{refused:?}");
         assert!(!refused.stderr.contains("hunter2"), "{refused:?}");
     }
     let unknown = site.run(bare(&site, &["--operatorz", "x"])).await;
-    assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
+    assert_eq!(unknown.status.code(), Some(3), "{unknown:?}");
     assert!(!site.database().exists(), "a refused server leaves nothing behind");
 
     let mut no_sender = bare(&site, &[]);

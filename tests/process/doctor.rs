@@ -155,7 +155,7 @@ async fn a_stopped_server_is_no_trouble_and_a_foreign_or_newer_database_is() {
     let before = files(site.folder());
     let said = examine(&site, &[]).await;
     said.has("database", "ok", &["of this version"]);
-    said.has("public URL", "warn", &["does not run"]);
+    said.has("public URL", "warn", &["was at work", "seconds ago", "has stopped since"]);
     assert_eq!(files(site.folder()), before);
 
     site.rewrite_database(MIGRATION, "99991231000000");
@@ -399,6 +399,27 @@ async fn a_server_at_an_unencrypted_address_is_not_judged_by_this_terminals_sett
     let said = Said::by(&site, with_settings).await;
     said.has("configuration", "warn", &["not asked for"]);
     said.has("configuration", "warn", &["leaves out operators: ops@example.com"]);
+}
+
+/// A server that listens on another port than this terminal knows is not said to be stopped, and is found by its address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_on_another_port_is_not_called_stopped() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    site.key("admin", "admin").await;
+    let _server = site.serve().await;
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let from_another_port = || {
+        let mut command = site.command(["doctor", "--json"]);
+        command.env("PLACET_LISTEN", closed.to_string()).env("PLACET_PUBLIC_URL", format!("http://{closed}"));
+        command
+    };
+    let said = Said::by(&site, from_another_port()).await;
+    said.has("public URL", "warn", &["was at work", &closed.to_string(), "on another address", "PLACET_URL=http://127.0.0.1:"]);
+    assert!(!said.ended.stdout.contains("does not run"), "{:#?}", said.findings);
+    let mut named = from_another_port();
+    named.env("PLACET_URL", site.base());
+    Said::by(&site, named).await.has("public URL", "ok", &["leads to this server"]);
 }
 
 /// A person who cannot log in asks the operator, and the operator asks the doctor: does the issuer answer, and what must it know?

@@ -11,8 +11,9 @@ use crate::base::ids::{SuspensionId, TaskId};
 use crate::base::{json, words};
 use crate::container::condition::{CONDITIONS_MAX, Comparison, ConditionBody, FORM, WHEN_MAX};
 use crate::container::plan::{
-    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, ON_FAILURE, Outline, PLAN_TASKS_MAX,
-    PlanBody, PlanChange, PlanState, PlanStep, Prepared, STATE, TIMEOUT_HOURS_MAX, TimeoutAction, checkpoint_path,
+    CHECKPOINT_WORD_MAX, CHECKPOINTS_MAX, CheckpointBody, ESCALATE_HOURS_MAX, NewPlan, ON_FAILURE, Outline,
+    PLAN_PROPOSALS_BYTES_MAX, PLAN_TASKS_MAX, PlanBody, PlanChange, PlanState, PlanStep, Prepared, STATE, TIMEOUT_HOURS_MAX,
+    TimeoutAction, checkpoint_path,
 };
 use crate::container::task::DATA_BYTES_MAX;
 use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
@@ -116,6 +117,11 @@ fn checkpoints(asking: Asking<'_>, given: Vec<CheckpointRequest>, errors: &mut E
     let ids: Vec<&String> = given.iter().map(|checkpoint| &checkpoint.id).collect();
     if !within("checkpoints", &ids, CHECKPOINTS_MAX, errors) {
         return Vec::new();
+    }
+    let proposed: usize = given.iter().filter_map(|checkpoint| checkpoint.proposal.as_ref()).map(json::size).sum();
+    if proposed > PLAN_PROPOSALS_BYTES_MAX {
+        let message = format!("must propose actions of at most {PLAN_PROPOSALS_BYTES_MAX} bytes of JSON in all");
+        errors.push(FieldError::new("checkpoints", "length", message));
     }
     given.into_iter().enumerate().filter_map(|(place, given)| checkpoint(asking, place, given, errors)).collect()
 }
@@ -228,6 +234,7 @@ fn checkpoint(
         proposal: given.proposal,
         editable: given.editable,
         explanation: given.explanation,
+        question_key: given.question_key,
         reversibility: given.reversibility,
         confidence: given.confidence,
         ..question(asking, &body)
@@ -245,7 +252,8 @@ fn needs_approval(given: &CheckpointRequest) -> Option<&'static str> {
     }
     let proposes = given.proposal.is_some() || given.editable.is_some();
     let explains = given.explanation.is_some() || given.reversibility.is_some() || given.confidence.is_some();
-    (proposes || explains).then_some("must be true if the checkpoint says about what people decide at it")
+    (proposes || explains || given.question_key.is_some())
+        .then_some("must be true if the checkpoint says about what people decide at it")
 }
 
 /// The question at a checkpoint, as an agent could have asked it.
@@ -292,6 +300,7 @@ fn prepared(asking: Asking<'_>, request: SuspendRequest, path: &str, errors: &mu
             fallback_value: asked.fallback_value,
             requires_delivery: asked.requires_delivery,
             quorum: asked.quorum,
+            warnings: asked.warnings,
         }),
         Err(broken) => {
             errors.extend(broken.into_iter().map(|error| of_question(path, error)));

@@ -10,6 +10,7 @@ pub mod json;
 pub mod login;
 pub mod name;
 pub mod passkey;
+pub mod passkey_fault;
 pub mod quotation;
 pub mod sealed;
 pub mod text;

@@ -26,6 +26,8 @@ pub const PLANS_IN_ALL_MAX: usize = 100;
 pub const PLAN_TASKS_MAX: usize = 100;
 /// The most checkpoints of one plan.
 pub const CHECKPOINTS_MAX: usize = 20;
+/// The most bytes of canonical JSON of all actions that the checkpoints of one plan propose: the plan is written anew with each step.
+pub const PLAN_PROPOSALS_BYTES_MAX: usize = 128 * 1024;
 /// The longest id and name of a checkpoint, in characters.
 pub const CHECKPOINT_WORD_MAX: usize = 200;
 /// The longest time that people have at a checkpoint, in hours (one year).
@@ -187,6 +189,9 @@ pub struct Checkpoint {
     /// When that was.
     #[serde(with = "crate::base::time::z_option")]
     pub decided_at: Option<DateTime<Utc>>,
+    /// The question that was decided; absent before, and if an earlier version recorded the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension_id: Option<SuspensionId>,
 }
 
 /// A question to people about a plan, complete but for its id and its time. The rules of the server about questions were applied when
@@ -208,6 +213,9 @@ pub struct Prepared {
     /// How many people must agree; absent if one answer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<Quorum>,
+    /// Differences between the request as written and as understood, for the reply to the agent that plans. They are not kept.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 /// The reason for which a plan waits.
@@ -301,6 +309,22 @@ impl Plan {
     pub fn question_at(&self, checkpoint: &str) -> Option<SuspensionId> {
         let is_there = |gate: &&Gate| matches!(&gate.cause, Cause::Checkpoint(id) if id == checkpoint);
         self.gates.iter().find(is_there)?.suspension_id
+    }
+
+    /// The question at this checkpoint, open or decided.
+    pub fn question_of(&self, checkpoint: &Checkpoint) -> Option<SuspensionId> {
+        self.question_at(&checkpoint.body.id).or(checkpoint.suspension_id)
+    }
+
+    /// The questions at checkpoints at which people are still to be asked.
+    pub fn questions_to_ask(&mut self) -> impl Iterator<Item = &mut Question> {
+        let Self { checkpoints, gates, questions, .. } = self;
+        let is_asked = |id: &str| {
+            let at_it = |gate: &&Gate| matches!(&gate.cause, Cause::Checkpoint(checkpoint) if checkpoint == id);
+            let is_decided = checkpoints.iter().any(|checkpoint| checkpoint.body.id == id && checkpoint.decided_at.is_some());
+            is_decided || gates.iter().find(at_it).is_some_and(|gate| gate.suspension_id.is_some())
+        };
+        questions.iter_mut().filter(move |(id, _)| !is_asked(id)).map(|(_, prepared)| &mut prepared.question)
     }
 
     /// Whether this suspension is one of its questions that are open.
@@ -405,6 +429,13 @@ impl PlanCommand {
         };
         let mut questions = checkpoints.chain(other);
         questions.any(|Prepared { question, .. }| question.assignees.is_some() || question.separation.is_some())
+    }
+
+    /// The warnings about the checkpoints that it gives the plan, each with the path of its checkpoint.
+    pub fn warnings(&self) -> Vec<String> {
+        let asked = self.outline().checkpoints.iter().flatten().enumerate();
+        let asked = asked.filter_map(|(place, (_, question))| Some((checkpoint_path(place), &question.as_ref()?.warnings)));
+        asked.flat_map(|(path, warnings)| warnings.iter().map(move |warning| format!("{path}: {warning}"))).collect()
     }
 
     /// The questions that it gives the plan, each with the path of the member of the plan from which it is made. A question about a failed

@@ -387,6 +387,7 @@ fn pending(bodies: &[CheckpointBody]) -> Vec<Checkpoint> {
         status: CheckpointStatus::Pending,
         decided_by: None,
         decided_at: None,
+        suspension_id: None,
     };
     bodies.iter().map(pending).collect()
 }
@@ -464,5 +465,6 @@ impl Plan {
         };
         (checkpoint.status, checkpoint.decided_at) = (status, Some(at));
         checkpoint.decided_by.clone_from(&decided.decided_by);
+        checkpoint.suspension_id = decided.suspension_id;
     }
 }

@@ -10,7 +10,6 @@ use crate::people::answerer::Answerer;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Suspension;
-use crate::suspension::proposal::is_same;
 use crate::suspension::quorum::{Counted, Quorum, each_gateway_once};
 
 type Action = Map<String, Value>;
@@ -35,14 +34,14 @@ pub(super) fn count(
     if gateway.is_some() && others().any(|counted| counted.gateway == gateway) {
         return Err(Rejection::GatewayCounted);
     }
-    let agrees = |counted: &&Counted| counted.value == value && decides_alike(quorum, counted, answer.action.as_ref());
+    let agrees = |counted: &&Counted| quorum.is_alike(counted, &value, answer.action.as_ref());
     let agreeing = each_gateway_once(others().filter(agrees), gateway);
     let with_groups: Vec<&[String]> =
         agreeing.iter().map(|counted| counted.groups.as_slice()).chain([groups.as_slice()]).collect();
     if !quorum.is_met_by(&value, &with_groups) {
         // The same answer again changes nothing, unless it completes the quorum: a person may have joined a group in between.
         let is_same = |counted: &Counted| {
-            counted.person == person && counted.value == value && counted.may_answer && is_about(counted, answer.action.as_ref())
+            counted.person == person && counted.value == value && counted.may_answer && counted.is_about(answer.action.as_ref())
         };
         if open.counted.iter().any(is_same) {
             return Ok(Vec::new());
@@ -60,27 +59,13 @@ pub(super) fn count(
     Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
 }
 
-/// Whether a counted answer decides about this action.
-fn is_about(counted: &Counted, action: Option<&Action>) -> bool {
-    match (&counted.action, action) {
-        (Some(one), Some(other)) => is_same(one, other),
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
-    }
-}
-
-/// Whether an answer with the same value decides alike: about the same action, or it refuses, and then it refuses them all.
-fn decides_alike(quorum: &Quorum, counted: &Counted, action: Option<&Action>) -> bool {
-    quorum.is_refused_by(&counted.value) || is_about(counted, action)
-}
-
 /// The people whose approvals an answer clears, because it approves another action than they do.
 fn cleared(open: &Suspension, quorum: &Quorum, person: &str, value: &Value, action: Option<&Action>) -> Vec<String> {
     if action.is_none() || quorum.is_refused_by(value) {
         return Vec::new();
     }
     let others = open.counted.iter().filter(|counted| counted.person != person && !quorum.is_refused_by(&counted.value));
-    others.filter(|counted| !is_about(counted, action)).map(|counted| counted.person.clone()).collect()
+    others.filter(|counted| !counted.is_about(action)).map(|counted| counted.person.clone()).collect()
 }
 
 /// Takes a person's own answer back.

@@ -9,11 +9,11 @@ use crate::base::json::{canonical, canonical_in_order};
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
 use crate::form::Schema;
+pub use crate::suspension::action::action_digest;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk};
 use crate::suspension::grounds::{EarlierDecision, Explanation, Reversibility};
 use crate::suspension::hands::Handed;
-pub use crate::suspension::proposal::action_digest;
 use crate::suspension::quorum::{Counted, Quorum};
 use crate::suspension::{FallbackPolicy, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
 

@@ -2,6 +2,7 @@
 //! §5).
 
 pub mod absence;
+pub mod action;
 pub mod assignees;
 pub mod channel;
 pub mod delivery;

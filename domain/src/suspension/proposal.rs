@@ -11,11 +11,12 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::field::FieldError;
-use crate::base::json::{self, canonical, canonical_object};
+use crate::base::json::{self, canonical};
 use crate::base::sealed::Hash;
 use crate::base::text::visible;
 use crate::base::words::Language;
 use crate::form::{Entry, Field, Problem, Schema, Shape, Typed, segment};
+pub use crate::suspension::action::{action_digest, is_same};
 use crate::suspension::quorum::Counted;
 
 /// The largest proposed action, in bytes of canonical JSON.
@@ -219,16 +220,6 @@ fn at<'a>(action: &'a Members, pointer: &str) -> Option<&'a Value> {
 
 fn unescaped(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
-}
-
-/// SHA-256 of the RFC 8785 bytes of an action. `None` if a number in it has no canonical form.
-pub fn action_digest(action: &Map<String, Value>) -> Option<Hash> {
-    canonical_object(action).ok().map(|bytes| Hash::of(&bytes))
-}
-
-/// Whether two actions are the same: they have the same canonical bytes.
-pub fn is_same(one: &Members, other: &Members) -> bool {
-    one == other || action_digest(one) == action_digest(other)
 }
 
 /// The fields of the shape alone.

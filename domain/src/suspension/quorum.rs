@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{KeyId, PersonId};
+use crate::suspension::action::is_same;
 
 /// The most people who must agree, and the most who must refuse.
 pub const QUORUM_MAX: u32 = 20;
@@ -65,6 +66,15 @@ impl Counted {
     pub fn place(&self) -> &str {
         self.in_place_of.as_ref().unwrap_or(&self.person)
     }
+
+    /// Whether it decides about this action.
+    pub fn is_about(&self, action: Option<&Map<String, Value>>) -> bool {
+        match (&self.action, action) {
+            (Some(one), Some(other)) => is_same(one, other),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
 }
 
 impl Quorum {
@@ -85,6 +95,28 @@ impl Quorum {
         let lacking = self.required_by_group.iter().map(lacking).max().unwrap_or(0);
         let with_them = if lacking == 0 { 0 } else { given.saturating_add(lacking) };
         Tally { given, needed: self.required_approvals.max(with_them) }
+    }
+
+    /// Whether a counted answer counts beside one with this value about this action: it has the same value and is about the same action,
+    /// or it refuses, and then it refuses every action.
+    pub fn is_alike(&self, counted: &Counted, value: &Value, action: Option<&Map<String, Value>>) -> bool {
+        counted.value == *value && (self.is_refused_by(value) || counted.is_about(action))
+    }
+
+    /// How far the people who have given `value` about this action are from the quorum at this moment: only the answers count that would
+    /// count beside the next one.
+    pub fn so_far(&self, counted: &[Counted], value: &Value, action: Option<&Map<String, Value>>) -> Tally {
+        let alike = counted.iter().filter(|counted| counted.may_answer && self.is_alike(counted, value, action));
+        let groups: Vec<&[String]> =
+            each_gateway_once(alike, None).into_iter().map(|counted| counted.groups.as_slice()).collect();
+        self.tally(value, &groups)
+    }
+
+    /// How far the approval that most people have given is from the quorum at this moment. `action` is the action as it stands.
+    pub fn furthest(&self, counted: &[Counted], action: Option<&Map<String, Value>>) -> Tally {
+        let approving = counted.iter().map(|counted| &counted.value).filter(|value| !self.is_refused_by(value));
+        let tallies = approving.map(|value| self.so_far(counted, value, action));
+        tallies.max_by_key(|tally| tally.given).unwrap_or_else(|| self.tally(&Value::Null, &[]))
     }
 
     /// Whether people with these groups, who have given the same answer `value`, are enough.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::{IntentId, PlanId, SuspensionId, TaskId};
+use crate::base::sealed::Hash;
 use crate::container::condition::{Condition, ConditionBody};
 use crate::container::plan::{
     Cause, Checkpoint, CheckpointStatus, FailureAction, Plan, PlanBody, PlanState, TimeoutAction, counted,
@@ -15,9 +16,10 @@ use crate::form::Schema;
 use crate::suspension::RequiredAssurance;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::Risk;
+use crate::suspension::evidence::action_digest;
 use crate::suspension::grounds::{Explanation, Reversibility};
-use crate::suspension::quorum::Quorum;
-use crate::wire::QuorumRequest;
+use crate::suspension::quorum::{Quorum, Tally};
+use crate::wire::{QuorumRequest, SuspensionRecord};
 
 /// `POST /api/v1/plans`. Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -93,6 +95,11 @@ pub struct CheckpointRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub editable: Option<Map<String, Value>>,
+    /// The agent's own name for questions of this kind, 1 to 200 characters. People see the newest decisions about questions with the same
+    /// key of the same agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub question_key: Option<String>,
     /// The agent's explanation of what follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
@@ -198,14 +205,28 @@ pub struct CheckpointView {
     /// How sure the server must be of the person who decides; absent if every decision counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_assurance: Option<RequiredAssurance>,
-    /// The arguments of the action, as the agent proposes them; absent if it proposes none. The record of the question, and its answer, have
-    /// them with the edits of people.
+    /// While more people must agree: how many have approved the action as it stands, and how many must. Absent without a quorum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Tally>,
+    /// The arguments of the action: while the question is open as they stand, with the edits of people whose answers count, and then as they
+    /// were approved. Absent if the checkpoint proposes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub proposal: Option<Map<String, Value>>,
+    /// The action as the agent proposed it; absent if it was not edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub original_proposal: Option<Map<String, Value>>,
+    /// SHA-256 of the RFC 8785 bytes of `proposal`; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = r"^sha256:[A-Za-z0-9_-]{43}$")]
+    pub action_digest: Option<Hash>,
     /// The JSON Schema of the members of `proposal` that people may edit; absent if they may edit none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub editable: Option<Box<Schema>>,
+    /// The agent's own name for questions of this kind; absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_key: Option<String>,
     /// The agent's explanation of what follows; absent if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
@@ -301,6 +322,9 @@ pub struct PlanView {
     pub metadata: Map<String, Value>,
     /// How far its tasks are.
     pub progress: PlanProgress,
+    /// Differences between the request as written and as understood; in the reply to a change of the plan only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// When it was created.
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
@@ -313,12 +337,12 @@ pub struct PlanView {
 
 impl PlanView {
     /// A plan as it is shown, with its tasks. `waiting` is the time since which the intent waits for a person, and the deadline of the
-    /// question.
+    /// question. `asked` are the records of the questions at its checkpoints, as far as these propose an action or several people must agree.
     pub fn of(
         intent_id: IntentId,
         plan: Plan,
         body: PlanBody,
-        tasks: &[Task],
+        (tasks, asked): (&[Task], &[SuspensionRecord]),
         waiting: Option<(DateTime<Utc>, Option<DateTime<Utc>>)>,
     ) -> Self {
         let suspended = |task: &Task| {
@@ -340,13 +364,14 @@ impl PlanView {
             version: plan.version,
             state: plan.state,
             created_by: plan.created_by.name.clone(),
-            checkpoints: plan.checkpoints.iter().map(|checkpoint| CheckpointView::of(checkpoint, &plan)).collect(),
+            checkpoints: plan.checkpoints.iter().map(|checkpoint| CheckpointView::of(checkpoint, &plan, asked)).collect(),
             tasks: plan.tasks,
             conditions: plan.conditions.into_iter().map(ConditionView::of).collect(),
             on_failure: plan.on_failure,
             on_complete: "notify".to_owned(),
             metadata: body.metadata,
             progress,
+            warnings: Vec::new(),
             created_at: plan.created_at,
             updated_at: plan.updated_at,
         }
@@ -361,14 +386,25 @@ impl ConditionView {
 }
 
 impl CheckpointView {
-    fn of(checkpoint: &Checkpoint, plan: &Plan) -> Self {
+    fn of(checkpoint: &Checkpoint, plan: &Plan, records: &[SuspensionRecord]) -> Self {
         let body = checkpoint.body.clone();
+        let question = plan.question_of(checkpoint);
+        let record = records.iter().find(|record| Some(record.id) == question);
         let asked = plan.prepared(&Cause::Checkpoint(body.id.clone())).map(|prepared| &prepared.question);
         let proposal = asked.and_then(|question| question.proposal.as_deref());
         let grounds = asked.and_then(|question| question.grounds.as_deref());
+        // The record has the action with the edits of people, and none if its content was erased.
+        let action = match record {
+            Some(record) => record.proposal.clone(),
+            None => proposal.map(|proposal| proposal.action.clone()),
+        };
         Self {
-            proposal: proposal.map(|proposal| proposal.action.clone()),
+            approvals: record.and_then(|record| record.approvals),
+            action_digest: action.as_ref().and_then(action_digest),
+            original_proposal: record.and_then(|record| record.original_proposal.clone()),
+            proposal: action,
             editable: proposal.and_then(|proposal| proposal.editable.clone()),
+            question_key: grounds.and_then(|grounds| grounds.question_key.clone()),
             explanation: grounds.and_then(|grounds| grounds.explanation.clone()),
             reversibility: grounds.and_then(|grounds| grounds.reversibility),
             confidence: asked.and_then(|question| question.confidence_at_suspension),

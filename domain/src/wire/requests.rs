@@ -371,7 +371,7 @@ impl ApprovalView {
         let proposed = record.original_proposal.as_ref().or(record.proposal.as_ref());
         Some(Self {
             proposed_digest: proposed.and_then(action_digest),
-            approvals: approvals(&record),
+            approvals: record.approvals,
             id: record.id,
             intent_id: record.intent_id,
             requested_by: requested.requested_by,
@@ -395,16 +395,6 @@ impl ApprovalView {
             action_digest: record.action_digest,
         })
     }
-}
-
-/// How many people who may still answer have approved the action as it stands, and how many must at least, while more people must agree.
-fn approvals(record: &SuspensionRecord) -> Option<Tally> {
-    let quorum = record.quorum.as_ref().filter(|_| record.resolution.is_none())?;
-    let is_the_same = |counted: &&CountedAnswer| counted.value == APPROVE && counted.action_digest == record.action_digest;
-    let approves = |counted: &&CountedAnswer| counted.may_answer && is_the_same(counted);
-    let given = u32::try_from(record.counted.iter().filter(approves).count()).unwrap_or(u32::MAX);
-    // The approval is pending, so if enough people have approved it, a member of a group is lacking.
-    Some(Tally { given, needed: quorum.required_approvals.max(given.saturating_add(1)) })
 }
 
 impl EscalationView {

@@ -302,6 +302,10 @@ pub struct SuspensionRecord {
     /// The answers that people have given so far, while more of them must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<CountedAnswer>,
+    /// While more people must agree: how many have given the approval that most people have given, and how many must. An answer counts if
+    /// its person may still answer and it is about the action as it stands. Absent without a quorum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Tally>,
     /// The person who works on the question; absent if no person has claimed it. Others may answer all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<String>,
@@ -404,6 +408,7 @@ impl SuspensionRecord {
         let choice = ending.and_then(|ending| ending.response.as_ref()).and_then(|value| suspension.choice(value));
         let (proposal, grounds) = (question.proposal.as_deref(), question.grounds.as_deref());
         let action = proposal.map(|proposal| proposal.current(&suspension.counted));
+        let quorum = suspension.quorum.as_ref().filter(|_| ending.is_none());
         let is_edited = proposal.zip(action).is_some_and(|(proposal, action)| !is_same(&proposal.action, action));
         Self {
             id: suspension.id,
@@ -454,6 +459,7 @@ impl SuspensionRecord {
             refusing: proposal.map(|proposal| proposal.refusing.clone()).unwrap_or_default(),
             action_digest: action.and_then(action_digest),
             counted: suspension.counted.iter().map(CountedAnswer::of).collect(),
+            approvals: quorum.map(|quorum| quorum.furthest(&suspension.counted, action)),
             claimed_by: suspension.hands.claim.as_ref().map(|claim| claim.person.clone()),
             claimed_at: suspension.hands.claim.as_ref().map(|claim| claim.at),
             handed_on: suspension.hands.handed.iter().map(HandedOn::of).collect(),

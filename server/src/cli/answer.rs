@@ -21,7 +21,9 @@ use store::host::clock::SystemClock;
 use super::draft::{self, drafted};
 use super::ending::Ending;
 use super::look;
+use super::margins;
 use super::meant::meant;
+use super::proposed;
 use super::question::{self, as_json, expected, offered, short_id};
 use super::remote::{self, Remote, RemoteArgs, inert, inert_line, print_json, print_laid_out, tell};
 use crate::terminal;
@@ -156,7 +158,7 @@ fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     if counts_at_once(question, &typed) {
         return Ok(Some(answer));
     }
-    let shown = terminal::laid_out(&inert(&question::typed(&answer)), "  │ ", "  │ ", terminal::columns());
+    let shown = terminal::laid_out(&inert(&margins::typed(&answer)), "  │ ", "  │ ", terminal::columns());
     let confirmed = line(&format!("You answer:\n{shown}\nType yes to record this; an empty line leaves the question open: "))?;
     Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| answer))
 }
@@ -196,7 +198,7 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
     let metadata = comment.map(|comment| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
     let proposal = args.proposal.as_deref().map(edited).transpose()?;
     if let Some(edited) = &proposal {
-        question::tell_changes(question, edited);
+        proposed::tell_changes(question, edited);
     }
     let recorded = match remote.heard(remote.client.respond_with(question, answer, proposal, metadata)).await {
         Ok(recorded) => recorded,
@@ -220,7 +222,7 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
     let more = recorded.approvals.map(|Tally { given, needed }| {
         format!(" {given} of {needed} people have given this answer, so the question stays open.")
     });
-    let (typed, by) = (inert_line(&question::typed(&recorded.value)), remote::name(&recorded.responded_by));
+    let (typed, by) = (inert_line(&margins::typed(&recorded.value)), remote::name(&recorded.responded_by));
     let said = format!("Recorded {typed} by {by}.{}", more.unwrap_or_default());
     print_laid_out(&terminal::laid_out(&said, "", "    ", terminal::columns()))
 }

@@ -7,15 +7,19 @@ mod demo;
 mod doctor;
 mod door;
 mod draft;
+mod drafts;
 mod ending;
 mod export;
+mod fields;
 mod groups;
 mod hands;
 mod keys;
 mod look;
+mod margins;
 mod meant;
 mod migrate;
 mod people;
+mod proposed;
 mod question;
 mod reach;
 mod receipt;
@@ -129,8 +133,8 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// The exit code, after the message has been printed: 2 for wrong usage, 0 for help. For `ask` the code 2 means something
-    /// else, so wrong usage of `ask`, and of every other command that speaks to a server, is 3.
+    /// The exit code, after the message has been printed: 0 for help, and 3 for wrong usage of every command. A script that misspells `ask`
+    /// must not read the end as one of `ask`, where 2 means that no person answered.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
         // Options without a command belong to `serve`, except those for help and version. The server's settings are not options
@@ -153,12 +157,7 @@ impl Cli {
             if let Some(hint) = hint {
                 tell(hint);
             }
-            // A script that misspells `ask` must not read the end as one of `ask`, where 2 means that no person answered.
-            let unknown = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
-            if unknown.is_some() && unknown.as_deref() == arguments.get(1).and_then(|word| word.to_str()) {
-                return Err(ExitCode::from(FAILED));
-            }
-            return Err(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED)));
+            return Err(if error.use_stderr() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS });
         };
         // The first paragraph tells the error. It is put on one line, because scripts read logs line by line.
         let told = error.to_string();

@@ -14,10 +14,8 @@ use domain::base::ids::SuspensionId;
 use domain::base::text;
 use domain::base::time::rfc3339;
 use domain::base::words::{self, Language};
-use domain::form::Shape;
 use domain::suspension::demand::{CommentOnRefusal, RequiredAssurance};
 use domain::suspension::grounds::ended_in_words;
-use domain::suspension::proposal::{Change, changes};
 use domain::suspension::quorum::Quorum;
 use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
 use domain::wire::{CountedAnswer, EarlierDecision, HandedOn};
@@ -26,15 +24,15 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::ending::Ending;
-use super::remote::{EXIT_CODES, Remote, RemoteArgs, inert, inert_line, name, tell};
+use super::margins::{BAR, Margins, typed};
+use super::remote::{EXIT_CODES, Remote, RemoteArgs, inert_line, name, tell};
+use super::{drafts, fields, proposed};
 use crate::terminal::laid_out;
 
 /// The most pages of open questions that are read.
 const PAGES_MAX: usize = 100;
 /// The longest question in the list, in characters; one question alone is shown whole.
 const QUESTION_CHARS_MAX: usize = 100;
-/// Marks each line that an agent wrote.
-const BAR: &str = "  │ ";
 /// The longest name of a kind of question, and the longest answer to an earlier one, in characters.
 const KEY_CHARS_MAX: usize = 80;
 
@@ -101,13 +99,15 @@ pub(super) async fn find(remote: &Remote, wanted: &str) -> anyhow::Result<Suspen
         .with_context(|| format!("no question this key may read has the short id {wanted:?}; `placet list --all` shows them"))
 }
 
-/// The question as it is read alone: with the answers to the earlier questions of its kind, which lists leave out.
+/// The question as it is read alone: with the answers to the earlier questions of its kind, which lists leave out, and with the drafts that
+/// this key may read.
 pub(super) async fn alone(remote: &Remote, listed: SuspensionRecord) -> anyhow::Result<SuspensionRecord> {
+    let drafts = drafts::saved(remote, &listed).await?;
     if listed.earlier_decisions.is_empty() {
-        return Ok(listed);
+        return Ok(SuspensionRecord { drafts, ..listed });
     }
     let read = remote.heard(remote.client.suspension(listed.id)).await.map_err(|error| remote.failed(error))?;
-    Ok(SuspensionRecord { asked_by: listed.asked_by, ..read })
+    Ok(SuspensionRecord { asked_by: listed.asked_by, drafts, ..read })
 }
 
 /// The one open question with this short id.
@@ -142,33 +142,6 @@ pub(super) fn listed(question: &SuspensionRecord, now: DateTime<Utc>, columns: u
         laid_out(&answers, "          answers │ ", "                  │ ", columns),
     ]
     .join("\n")
-}
-
-/// The width of a terminal in columns, for which texts are laid out.
-#[derive(Clone, Copy)]
-struct Margins(usize);
-
-impl Margins {
-    /// Lays out an agent's words.
-    fn framed(self, text: &str, before: &str) -> String {
-        laid_out(&inert(text), before, BAR, self.0)
-    }
-
-    /// Lays out an agent's words behind a label of ours. Only the first line has the label, so a value that is longer than a line
-    /// does not look like a second value.
-    fn labelled(self, text: &str, label: &str) -> String {
-        laid_out(&inert(text), label, "        │ ", self.0)
-    }
-
-    fn ours(self, text: &str) -> String {
-        laid_out(text, "", "    ", self.0)
-    }
-
-    /// Lays out an entry that an agent wrote. Only an entry begins with a dot, so no line of a value looks like an entry of its
-    /// own.
-    fn entry(self, name: &str, value: &Value) -> String {
-        self.framed(&format!("{name}: {}", typed(value)), "  • ")
-    }
 }
 
 /// One question with all facts for a decision. Each line that an agent wrote stands behind a bar of ours, so it cannot look like
@@ -207,7 +180,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     for (key, value) in &question.context {
         writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
     }
-    out.push_str(&proposed(question, margins)?);
+    out.push_str(&proposed::shown(question, margins)?);
     out.push_str(&earlier(question, margins, now)?);
     let beside = beside(question);
     if !beside.is_empty() {
@@ -231,11 +204,9 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "  {}", expected(question))?;
     }
     if let Some(schema) = &question.schema {
-        writeln!(out, "\n{}", words::FORM_AS_A_SCHEMA)?;
-        for (key, value) in schema.members() {
-            writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
-        }
+        out.push_str(&fields::shown(schema, margins)?);
     }
+    out.push_str(&drafts::shown(question, margins, now)?);
     Ok(out.trim_end().to_owned())
 }
 
@@ -282,41 +253,6 @@ fn earlier(question: &SuspensionRecord, margins: Margins, now: DateTime<Utc>) ->
         writeln!(out, "{}", margins.ours(&format!("{outcome}{erased}{}{by}, {at}", answer.unwrap_or_default())))?;
     }
     Ok(out)
-}
-
-/// The action that the question proposes, what people have changed in it, and what may be edited; empty if it proposes none.
-fn proposed(question: &SuspensionRecord, margins: Margins) -> anyhow::Result<String> {
-    let mut out = String::new();
-    let Some(proposal) = &question.proposal else { return Ok(out) };
-    writeln!(out, "\n{}", words::PROPOSED_ACTION)?;
-    for (key, value) in proposal {
-        writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
-    }
-    let edited = question.original_proposal.as_ref().map(|original| changes(original, proposal));
-    for sentence in edited.iter().flatten().map(changed) {
-        writeln!(out, "{}", margins.ours(&sentence))?;
-    }
-    let shape = question.editable.as_ref().and_then(|schema| schema.shape().ok());
-    let fields: Vec<String> = shape.iter().flat_map(Shape::fields).map(|field| inert_line(&field.pointer)).collect();
-    if !fields.is_empty() {
-        writeln!(out, "{}", margins.ours(&format!("You may edit: {}.", fields.join(", "))))?;
-    }
-    Ok(out)
-}
-
-/// A change of the proposed action, in words. A text is in quotes, so that it differs from a number.
-fn changed(change: &Change) -> String {
-    let shown =
-        |value: &Option<Value>| value.as_ref().map_or_else(|| words::NOTHING.to_owned(), |value| inert_line(&value.to_string()));
-    format!("{}: {} → {}", inert_line(&change.field), shown(&change.from), shown(&change.to))
-}
-
-/// Tells on standard error what a person changes in the proposed action.
-pub(super) fn tell_changes(question: &SuspensionRecord, edited: &Map<String, Value>) {
-    let original = question.original_proposal.as_ref().or(question.proposal.as_ref());
-    for change in original.iter().flat_map(|original| changes(original, edited)) {
-        tell(changed(&change));
-    }
 }
 
 /// Who may answer, how many of them must agree, and who has answered so far; nothing if every person may decide alone.
@@ -428,11 +364,6 @@ fn stands_in(question: &SuspensionRecord) -> Option<String> {
     }
 }
 
-/// A value as it is typed: a text without quotes, anything else as JSON.
-pub(super) fn typed(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// The form of an answer to this question, in words.
 pub(super) fn expected(question: &SuspensionRecord) -> String {
     match question.response_type {
@@ -487,6 +418,7 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "responded_at": question.responded_at.map(rfc3339),
         "resolved_at": question.resolved_at.map(rfc3339),
         "metadata": question.metadata,
+        "drafts": question.drafts,
     });
     if let Value::Object(members) = &mut shown {
         members.extend(grounds_as_json(question));

@@ -21,7 +21,7 @@ use crate::terminal::{self, laid_out};
 
 /// The exit code of the commands that speak to a server, after a failure.
 pub(super) const FAILED: u8 = 3;
-/// The commands that speak to a server: wrong usage of them exits with [`FAILED`] as well.
+/// The commands that speak to a server: wrong usage of them is told on one line, because scripts read logs line by line.
 pub(super) const REMOTE_COMMANDS: [&str; 15] = [
     "answer", "ask", "claim", "delegate", "export", "extend", "list", "log", "reassign", "receipt", "remind", "show", "status",
     "unclaim", "withdraw",

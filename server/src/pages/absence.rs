@@ -54,21 +54,15 @@ struct Form {
 }
 
 impl Form {
-    /// Reads the form and its nonce.
-    fn read(body: &[u8]) -> (Self, String) {
-        let (mut form, mut nonce) = (Self::default(), String::new());
-        for (name, value) in url::form_urlencoded::parse(body) {
-            let value = value.trim().to_owned();
-            match name.as_ref() {
-                "nonce" => nonce = value,
-                "from" => form.from = value,
-                "until" => form.until = value,
-                "deputy" => form.deputy = value,
-                "back" => form.is_back = true,
-                _ => {}
-            }
+    fn field(&mut self, name: &str, text: &str) {
+        let text = text.trim().to_owned();
+        match name {
+            "from" => self.from = text,
+            "until" => self.until = text,
+            "deputy" => self.deputy = text,
+            "back" => self.is_back = true,
+            _ => {}
         }
-        (form, nonce)
     }
 
     /// The absence in the form; `None` if the person is back.
@@ -135,7 +129,7 @@ async fn page(session: &Session, shared: &Shared, pages: &Pages, typed: Option<F
 
 /// Sets the absence of the person, or ends it.
 pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };

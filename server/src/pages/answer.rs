@@ -283,17 +283,19 @@ pub(super) async fn sent_by(
             // The draft was taken back, or its author may not answer any more. The form stays as it was typed.
             None => page(Shown { error: Some(FormError::DraftIsGone), ..shown }, link),
         },
-        drafts::DraftButton::Save => match drafting::save(shared, (way.principal(link), pages.typist(request)), link, form).await
-        {
-            Ok(drafts) => {
-                way.forget(link, shared).await;
-                let saved = !drafting::typed(form, link).is_empty();
-                let shown = Shown { drafted: saved.then(|| link.recipient.to_lowercase()), ..shown };
-                page(shown, &LinkView { drafts, ..link.clone() })
+        drafts::DraftButton::Save => {
+            let from = (way.principal(link), pages.typist(request));
+            match drafting::save(shared, from, link, form, pages.language()).await {
+                Ok(drafts) => {
+                    way.forget(link, shared).await;
+                    let saved = !drafting::typed(form, link).is_empty();
+                    let shown = Shown { drafted: saved.then(|| link.recipient.to_lowercase()), ..shown };
+                    page(shown, &LinkView { drafts, ..link.clone() })
+                }
+                Err(None) => to_outcome(request),
+                Err(Some((error, status))) => with(page(Shown { error: Some(error), ..shown }, link), status),
             }
-            Err(None) => to_outcome(request),
-            Err(Some((error, status))) => with(page(Shown { error: Some(error), ..shown }, link), status),
-        },
+        }
     }
 }
 
@@ -426,7 +428,7 @@ fn refusal(rejection: &Rejection, link: &LinkView, pages: &Pages) -> Option<(For
         return Some((error, StatusCode::UNPROCESSABLE_ENTITY));
     }
     if let Rejection::PasskeyRefused { reason } = rejection {
-        return Some((FormError::PasskeyRefused(reason.clone()), StatusCode::FORBIDDEN));
+        return Some((FormError::PasskeyRefused(reason.words(pages.language())), StatusCode::FORBIDDEN));
     }
     let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::SelfResponse | Rejection::Forbidden { .. });
     is_anothers.then_some((FormError::NotAssigned, StatusCode::FORBIDDEN))

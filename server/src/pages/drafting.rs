@@ -2,13 +2,14 @@
 
 use actix_web::http::StatusCode;
 use domain::asking::drafting;
+use domain::base::field::FieldError;
 use domain::base::text::visible_line;
 use domain::base::words::Language;
 use domain::form::{Shape, Typed};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::ResponseType;
-use domain::suspension::draft::{Draft, DraftValues};
+use domain::suspension::draft::{DRAFT_BYTES_MAX, DRAFT_FIELDS_MAX, DRAFTS_MAX, Draft, DraftValues};
 use domain::wire::SaveDraftRequest;
 use store::{LinkView, StoreError, Typist};
 
@@ -23,6 +24,7 @@ pub(super) async fn save(
     (principal, from): (Principal, Typist),
     link: &LinkView,
     form: &Form,
+    language: Language,
 ) -> Result<Vec<Draft>, Option<(FormError, StatusCode)>> {
     let values = typed(form, link);
     let has_own = link.drafts.iter().any(|draft| draft.by.eq_ignore_ascii_case(&link.recipient));
@@ -37,7 +39,7 @@ pub(super) async fn save(
     };
     Err(Some(match error {
         StoreError::Rejected(Rejection::Invalid { errors }) => {
-            let first = errors.first().map(|error| visible_line(&error.message)).unwrap_or_default();
+            let first = errors.first().map(|error| refused(error, language)).unwrap_or_default();
             (FormError::DraftRefused(first), StatusCode::UNPROCESSABLE_ENTITY)
         }
         StoreError::Rejected(Rejection::AssuranceTooLow { .. }) => {
@@ -53,6 +55,16 @@ pub(super) async fn save(
             (FormError::DraftNotSaved, StatusCode::SERVICE_UNAVAILABLE)
         }
     }))
+}
+
+/// Why a draft is refused, in words.
+fn refused(error: &FieldError, language: Language) -> String {
+    match (error.field.as_str(), error.rule.as_str()) {
+        ("values.fields", "count") => language.draft_has_too_many_fields(DRAFT_FIELDS_MAX),
+        ("values", "length") => language.draft_is_too_long(DRAFT_BYTES_MAX / 1024),
+        ("values", "count") => language.too_many_drafts(DRAFTS_MAX),
+        _ => visible_line(&error.message),
+    }
 }
 
 /// The texts of the form, as a draft. Of a proposed action it has the fields that the person changed: the others may be changed by another

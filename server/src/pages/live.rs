@@ -21,6 +21,9 @@ use crate::edge::shared::Shared;
 pub(super) struct State {
     /// How the question ended; absent while it can be answered.
     ended: Option<&'static str>,
+    /// Whether the question is open and others answer it: it was handed on, or assigned to other people.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    others: bool,
     /// The time until the deadline; absent if there is no deadline. It is a duration, because the reader's clock may be wrong.
     left_ms: Option<i64>,
     /// The deadline, absent if there is none. It may have moved to a later time since the page was made.
@@ -62,7 +65,8 @@ impl State {
             text: minute(&at, &link.now, manner),
             window_ms: (at - link.suspension.suspended_at).num_milliseconds(),
         });
-        Self { ended: (!link.is_open).then(|| ended(link)), left_ms, deadline }
+        let others = link.is_open && !link.may_answer;
+        Self { ended: (!link.is_open).then(|| ended(link)), others, left_ms, deadline }
     }
 }
 

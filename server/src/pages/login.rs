@@ -87,17 +87,21 @@ pub(super) struct Form {
 impl Form {
     fn read(body: &[u8]) -> Self {
         let mut form = Self::default();
-        for (name, value) in url::form_urlencoded::parse(body) {
-            match name.as_ref() {
-                "nonce" => form.nonce = value.into_owned(),
-                "address" => form.address = value.into_owned(),
-                QUESTION => form.question = SuspensionId::parse(&value),
-                FRESH => form.fresh = true,
-                "where" => form.everywhere = value == "everywhere",
-                _ => {}
-            }
+        for (name, text) in url::form_urlencoded::parse(body) {
+            form.field(&name, &text);
         }
         form
+    }
+
+    fn field(&mut self, name: &str, text: &str) {
+        match name {
+            "nonce" => text.clone_into(&mut self.nonce),
+            "address" => text.clone_into(&mut self.address),
+            QUESTION => self.question = SuspensionId::parse(text),
+            FRESH => self.fresh = true,
+            "where" => self.everywhere = text == "everywhere",
+            _ => {}
+        }
     }
 }
 
@@ -300,12 +304,7 @@ pub(super) fn destination(question: Option<SuspensionId>) -> String {
 
 /// Ends the session, or all sessions of the person.
 pub(super) async fn leave(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let read = |body: &[u8]| {
-        let form = Form::read(body);
-        let nonce = form.nonce.clone();
-        (form, nonce)
-    };
-    let (sent, session) = match pages.sent(&request, payload, &shared, read).await {
+    let (sent, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };

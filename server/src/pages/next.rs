@@ -5,6 +5,7 @@ use store::LinkView;
 
 use super::Pages;
 use super::inbox::next_question;
+use super::scripts::NEXT;
 use super::view::{Leads, Next, Page};
 use super::way::{Way, page_of};
 use crate::edge::shared::Shared;
@@ -32,7 +33,7 @@ impl Way {
             return None;
         }
         match next_question(principal, link.suspension.id, shared).await {
-            Ok((next, tally)) => Some(Next { href: next.map(page_of), tally }),
+            Ok((next, tally)) => Some(Next { href: next.map(page_of), tally, script_path: NEXT.path() }),
             Err(error) => {
                 tracing::debug!(error = %error, "failed to read which question waits next");
                 None

@@ -9,6 +9,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
 use domain::base::passkey::{Assertion, CREDENTIAL_ID_BYTES_MAX, Octets, PART_BYTES_MAX};
+use domain::base::passkey_fault::PasskeyFault;
 use domain::people::passkey::Passkey;
 use domain::problem::Rejection;
 use proof::passkey::ALGORITHMS;
@@ -62,20 +63,14 @@ struct Form {
 }
 
 impl Form {
-    /// Reads the form and its nonce.
-    fn read(body: &[u8]) -> (Self, String) {
-        let (mut form, mut nonce) = (Self::default(), String::new());
-        for (name, value) in url::form_urlencoded::parse(body) {
-            match name.as_ref() {
-                "nonce" => nonce = value.into_owned(),
-                "removed" => form.removed = value.into_owned(),
-                "adds" => form.adds = true,
-                "new_authenticator_data" => form.new_authenticator_data = value.into_owned(),
-                "new_client_data_json" => form.new_client_data_json = value.into_owned(),
-                name => form.signature.field(name, &value),
-            }
+    fn field(&mut self, name: &str, text: &str) {
+        match name {
+            "removed" => text.clone_into(&mut self.removed),
+            "adds" => self.adds = true,
+            "new_authenticator_data" => text.clone_into(&mut self.new_authenticator_data),
+            "new_client_data_json" => text.clone_into(&mut self.new_client_data_json),
+            name => self.signature.field(name, text),
         }
-        (form, nonce)
     }
 
     /// The passkey that the browser made; `None` if a part is missing or has another form.
@@ -122,7 +117,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
 
 /// Gives out the challenge for a change of the passkeys.
 pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -141,7 +136,7 @@ pub(super) async fn challenge(request: HttpRequest, payload: Payload, shared: Da
 
 /// Adds a passkey.
 pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -152,7 +147,7 @@ pub(super) async fn add(request: HttpRequest, payload: Payload, shared: Data<Sha
 
 /// Removes a passkey.
 pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };
@@ -163,12 +158,14 @@ pub(super) async fn remove(request: HttpRequest, payload: Payload, shared: Data<
 
 /// The form came without what only a script can put into it.
 fn not_used() -> Rejection {
-    Rejection::PasskeyRefused { reason: "your device was not asked, or did not sign".to_owned() }
+    Rejection::PasskeyRefused { reason: PasskeyFault::NotAsked }
 }
 
 async fn changed<T>(change: Unit<'_, T>, session: Session, shared: &Shared, pages: &Pages) -> HttpResponse {
     match change.await {
-        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => page(session, shared, pages, Some(reason)).await,
+        Err(StoreError::Rejected(Rejection::PasskeyRefused { reason })) => {
+            page(session, shared, pages, Some(reason.words(pages.language()))).await
+        }
         // Another refusal says that the passkey was removed in the meantime.
         Ok(_) | Err(StoreError::Rejected(_)) => see_other(PASSKEYS),
         Err(_) => pages.cannot_read(),

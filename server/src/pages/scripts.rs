@@ -41,6 +41,9 @@ pub(super) static HOME: LazyLock<Script> = LazyLock::new(|| Script::new("home", 
 /// The script of the inbox.
 pub(super) static INBOX: LazyLock<Script> = LazyLock::new(|| Script::new("inbox", include_str!("assets/inbox.js")));
 
+/// The script that opens the question that waits next by a key, on every page that leads to it.
+pub(super) static NEXT: LazyLock<Script> = LazyLock::new(|| Script::new("next", include_str!("assets/next.js")));
+
 /// The script that asks for passkeys, on the answer page and on the page of a person's passkeys.
 pub(super) static PASSKEY: LazyLock<Script> = LazyLock::new(|| Script::new("passkey", include_str!("assets/passkey.js")));
 
@@ -55,7 +58,7 @@ pub(super) static UNLOCK: LazyLock<Script> = LazyLock::new(|| Script::new("unloc
 
 /// Serves a script.
 pub(super) async fn serve(name: Path<String>) -> HttpResponse {
-    let scripts = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY, &*INBOX, &*PROPOSAL];
+    let scripts = [&*ANSWER, &*TIMES, &*UNLOCK, &*HOME, &*PASSKEY, &*INBOX, &*NEXT, &*PROPOSAL];
     let Some(script) = scripts.into_iter().find(|script| script.name == *name) else {
         return HttpResponse::NotFound()
             .content_type("text/plain")
@@ -82,6 +85,7 @@ mod tests {
             assert!(bytes <= 4 * 1_024 + 512, "{bytes} bytes with {}", script.name);
         }
         assert!(INBOX.text.len() + TIMES.text.len() <= 16 * 1_024, "{} bytes in the inbox", INBOX.text.len());
+        assert!(NEXT.text.len() <= 1_024, "{} bytes more where a question waits next", NEXT.text.len());
         assert!(PASSKEY.text.len() <= 3 * 1_024, "{} bytes more where a passkey signs", PASSKEY.text.len());
         assert!(PROPOSAL.text.len() <= 2 * 1_024, "{} bytes more where an action is edited", PROPOSAL.text.len());
         assert!(UNLOCK.text.len() <= 1_024, "{} bytes more on a long question", UNLOCK.text.len());

@@ -114,15 +114,24 @@ impl Pages {
         self.open_session(request, shared).await?.ok_or_else(|| see_other(LOGIN))
     }
 
-    /// The form of a request, if it came from our own page, and its session, if the form was made for it. `read` gives the form and its nonce.
-    pub(super) async fn sent<F>(
+    /// The form of a request, if it came from our own page, and its session, if the form was made for it. `field` takes a field by its name and
+    /// its text.
+    pub(super) async fn sent<F: Default>(
         &self,
         request: &HttpRequest,
         payload: Payload,
         shared: &Shared,
-        read: impl FnOnce(&[u8]) -> (F, String),
+        field: fn(&mut F, &str, &str),
     ) -> Result<(F, Session), HttpResponse> {
-        let (form, nonce) = read(&self.posted(request, payload).await?.bytes);
+        let body = self.posted(request, payload).await?;
+        let (mut form, mut nonce) = (F::default(), String::new());
+        for (name, text) in url::form_urlencoded::parse(&body.bytes) {
+            if name == "nonce" {
+                nonce = text.into_owned();
+            } else {
+                field(&mut form, &name, &text);
+            }
+        }
         let session = self.session(request, shared).await?;
         if !session.fits(&nonce, self) {
             return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));

@@ -76,19 +76,13 @@ struct Form {
 }
 
 impl Form {
-    /// Reads the form and its nonce.
-    fn read(body: &[u8]) -> (Self, String) {
-        let (mut form, mut nonce) = (Self::default(), String::new());
-        for (name, value) in url::form_urlencoded::parse(body) {
-            let value = value.trim().to_owned();
-            match name.as_ref() {
-                "nonce" => nonce = value,
-                "locale" => form.locale = value,
-                "time_zone" => form.time_zone = value,
-                _ => {}
-            }
+    fn field(&mut self, name: &str, text: &str) {
+        let text = text.trim().to_owned();
+        match name {
+            "locale" => self.locale = text,
+            "time_zone" => self.time_zone = text,
+            _ => {}
         }
-        (form, nonce)
     }
 
     /// What the form says; an empty field says that the browser decides.
@@ -117,7 +111,7 @@ fn page(session: &Session, pages: &Pages, status: StatusCode, sent: Option<Sent>
 
 /// Sets the language and the time zone of the person.
 pub(super) async fn change(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Pages) -> HttpResponse {
-    let (form, session) = match pages.sent(&request, payload, &shared, Form::read).await {
+    let (form, session) = match pages.sent(&request, payload, &shared, Form::field).await {
         Ok(sent) => sent,
         Err(refusal) => return refusal,
     };

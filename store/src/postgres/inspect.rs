@@ -95,6 +95,8 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         seen.was_in_production = mark.is_some();
     }
     if seen.schema == Schema::Current {
+        let beat_at = presence::table.find(1).select(presence::beat_at).first::<At>(&mut conn).optional()?;
+        seen.beat_at = beat_at.map(|at| at.0);
         let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
         seen.directory = Some(Directory { people: rows::people::all(&mut conn)?, groups: rows::groups::all(&mut conn)? });

@@ -562,6 +562,7 @@ fn weighed<R: Rows>(
     {
         let title = rows.reads().title(loaded.row.rid)?;
         let judged = new.seeming_secret.judge(&title_findings(&title));
+        let judged = judged.map(|of_title| plan.warnings().into_iter().chain(of_title).collect());
         return Ok(judged.map_err(|errors| Rejection::Invalid { errors }));
     }
     // The names of the tasks are in the question that the review of a plan asks.
@@ -570,7 +571,12 @@ fn weighed<R: Rows>(
         && let Some(review) = change.review.as_ref().filter(|_| loaded.intent.reviews_plans())
     {
         let found = findings("", &[], &review.question.context, None, None, None);
-        return Ok(change.seeming_secret.judge(&found).map_err(|errors| Rejection::Invalid { errors }));
+        let judged = change.seeming_secret.judge(&found);
+        let judged = judged.map(|of_names| plan.warnings().into_iter().chain(of_names).collect());
+        return Ok(judged.map_err(|errors| Rejection::Invalid { errors }));
+    }
+    if let Command::Plan(plan) = command {
+        return Ok(Ok(plan.warnings()));
     }
     if let [Event::Hands(change)] = events {
         return hands::weighed(rows, loaded, change);

@@ -17,7 +17,7 @@ use domain::wire::SuspensionRecord;
 
 use super::loaded::{Answering, Loaded};
 use crate::Outcome;
-use crate::assigning::{answerer, could_answer, holders, owns};
+use crate::assigning::{answerer, as_it_counts, could_answer, holders, owns};
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
@@ -139,7 +139,8 @@ pub(super) fn shown<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) ->
     let row = loaded.suspension_row(id)?;
     let question = rows.reads().question(row)?;
     let suspension = loaded.intent.suspension(id).unwrap_or(&row.suspension);
-    let record = Box::new(SuspensionRecord::of(suspension, &question));
+    let suspension = as_it_counts(rows.reads(), suspension, &question)?;
+    let record = Box::new(SuspensionRecord::of(&suspension, &question));
     Ok(Outcome::Suspension { version: record.version, record })
 }
 

@@ -1,7 +1,8 @@
 //! An intent as a unit of work reads it.
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::SuspensionId;
+use domain::base::ids::{PlanId, SuspensionId};
+use domain::container::plan::Plan;
 use domain::intent::Intent;
 use domain::intent::status::Status;
 use domain::people::access::Entry;
@@ -16,6 +17,7 @@ use domain::suspension::proposal::Proposal;
 use domain::suspension::requested::REQUESTS_OPEN_MAX;
 
 use crate::assigning::counted;
+use crate::earlier;
 use crate::request::Target;
 use crate::rows::prelude::*;
 use crate::rows::{AccessRequestRow, IntentRow, Listed, RowsError, RowsResult, SuspensionRow};
@@ -168,7 +170,7 @@ pub(super) fn load_for<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Susp
         suspensions.push(ended);
     }
     if intent.has_tasks {
-        intent.plans = rows.reads().plans_at_work(row.rid, None)?;
+        intent.plans = plans(rows, row.rid, None)?;
         let planned: Vec<_> = intent.plans.iter().flat_map(|plan| plan.tasks.iter().copied()).collect();
         intent.tasks = rows.reads().tasks_at_work(row.rid, &planned)?;
         intent.coordinator = rows.reads().newest_coordinator(row.rid)?.map(Box::new);
@@ -192,6 +194,19 @@ pub(super) fn load_for<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Susp
         answering: Answering::default(),
         trace_parent: None,
     })
+}
+
+/// The plans of an intent that are at work, and the named one. Each question that a plan may ask has the decisions about questions of its
+/// kind that are the newest now.
+pub(super) fn plans<R: Rows>(rows: &mut R, intent: i64, named: Option<PlanId>) -> RowsResult<Vec<Plan>> {
+    let mut plans = rows.reads().plans_at_work(intent, named)?;
+    for plan in &mut plans {
+        let asker = plan.created_by.name.clone();
+        for question in plan.questions_to_ask() {
+            earlier::choose(rows.reads(), &asker, question)?;
+        }
+    }
+    Ok(plans)
 }
 
 /// Loads the intent of one suspension, for a command of the server's own.

@@ -10,14 +10,14 @@ use domain::intent::event::{AnswerCounted, Event, UnaskedAnswer};
 use domain::log::Sealed;
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
-use domain::suspension::quorum::{Counted, each_gateway_once};
 use domain::suspension::{Question, Resolution, Suspension};
-use domain::wire::{AccessRequestView, AccessView, MembershipView, RespondResponse, SuspensionRecord};
+use domain::wire::{AccessRequestView, AccessView, MembershipView, PlanView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::loaded::Loaded;
 use crate::Outcome;
+use crate::assigning::as_it_counts;
 use crate::reads::beside;
 use crate::request::Idempotency;
 use crate::rows::prelude::*;
@@ -50,7 +50,8 @@ pub(super) fn outcome<R: Rows>(
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;
             let suspension = loaded.intent.suspension(*suspension_id).unwrap_or(&row.suspension);
-            let record = Box::new(beside(rows.reads(), row, SuspensionRecord::of(suspension, &question))?);
+            let suspension = as_it_counts(rows.reads(), suspension, &question)?;
+            let record = Box::new(beside(rows.reads(), row, SuspensionRecord::of(&suspension, &question))?);
             Ok(Outcome::Suspension { version: record.version, record })
         }
         Command::AcquireLease { .. } | Command::RenewLease { .. } | Command::ReleaseLease { .. } => match events.first() {
@@ -61,7 +62,7 @@ pub(super) fn outcome<R: Rows>(
         },
         Command::Task(task) => Ok(Outcome::Task(Box::new(super::tasks::shown(rows, loaded, task)?))),
         Command::Coordinate(_) => super::coordinators::shown(rows, loaded),
-        Command::Plan(plan) => Ok(Outcome::Plan(Box::new(super::plans::shown(rows, loaded, plan.id)?))),
+        Command::Plan(plan) => Ok(Outcome::Plan(Box::new(PlanView { warnings, ..super::plans::shown(rows, loaded, plan.id)? }))),
         Command::Record(_) if events.len() > 1 => first_of(rows, loaded, events),
         Command::Append(_) | Command::Record(_) => {
             let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
@@ -212,15 +213,12 @@ fn counting(loaded: &Loaded, respond: &Respond, counted: Option<&AnswerCounted>,
     let value = respond.value.clone().unwrap_or_default();
     let person = respond.answerer.as_ref().map(|answerer| answerer.address.clone()).unwrap_or_default();
     let own = open.counted.iter().find(|counted| counted.person == person);
-    let is_same = |counted: &&Counted| counted.value == value && own.is_none_or(|own| own.action == counted.action);
-    let agreeing = open.counted.iter().filter(|counted| counted.may_answer).filter(is_same);
-    let given: Vec<&[String]> = each_gateway_once(agreeing, None).into_iter().map(|counted| counted.groups.as_slice()).collect();
     let choice = open.choice(&value);
     let response = RespondResponse {
         intent_id: open.intent_id,
         suspension_id: open.id,
         resolution: None,
-        approvals: Some(tally.unwrap_or_else(|| quorum.tally(&value, &given))),
+        approvals: Some(tally.unwrap_or_else(|| quorum.so_far(&open.counted, &value, own.and_then(|own| own.action.as_ref())))),
         choice_label: choice.map(|choice| choice.label.clone()),
         choice_description: choice.and_then(|choice| choice.description.clone()),
         responded_by: person,

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{SessionId, SuspensionId};
 use domain::base::passkey::{Assertion, KnownPasskey, Octets, Site};
+use domain::base::passkey_fault::PasskeyFault;
 use domain::intent::command::{Command, Respond};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::{PasskeyAdded, PasskeyRemoved, ServerEvent};
@@ -19,7 +20,7 @@ use domain::people::principal::{Assurance, Credential, Principal};
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
 use domain::suspension::{Question, RequiredAssurance};
-use proof::passkey::{Place, advances, register, verify};
+use proof::passkey::{PasskeyError, Place, advances, register, verify};
 
 use super::loaded::Loaded;
 use super::server_log;
@@ -42,8 +43,25 @@ struct Own {
     challenge: Option<(Vec<u8>, DateTime<Utc>)>,
 }
 
-fn refused(reason: impl Into<String>) -> Rejection {
-    Rejection::PasskeyRefused { reason: reason.into() }
+fn refused(reason: PasskeyFault) -> Rejection {
+    Rejection::PasskeyRefused { reason }
+}
+
+/// Why a passkey is not accepted that does not pass the checks of the standard.
+fn fault(error: PasskeyError) -> PasskeyFault {
+    match error {
+        PasskeyError::AuthenticatorData => PasskeyFault::AuthenticatorData,
+        PasskeyError::PublicKey => PasskeyFault::PublicKey,
+        PasskeyError::ClientData => PasskeyFault::ClientData,
+        PasskeyError::Ceremony => PasskeyFault::Ceremony,
+        PasskeyError::Challenge => PasskeyFault::Challenge,
+        PasskeyError::Origin => PasskeyFault::Origin,
+        PasskeyError::RpId => PasskeyFault::OtherDomain,
+        PasskeyError::NotPresent => PasskeyFault::NotPresent,
+        PasskeyError::NotVerified => PasskeyFault::NotVerified,
+        PasskeyError::OtherPerson => PasskeyFault::OtherPerson,
+        PasskeyError::Signature => PasskeyFault::Signature,
+    }
 }
 
 /// Finds the person who logged in; `None` for every other principal.
@@ -72,11 +90,11 @@ fn begun<'a, R: Rows>(rows: &mut R, env: &Env<'a>, principal: &Principal) -> Dec
     // The log's row is locked first: of two changes with one challenge, the second waits here, and then finds it used.
     server_log::begin(rows, env)?;
     let Some(mut own) = own(rows.reads(), principal)? else { return Ok(Err(Rejection::NotFound)) };
-    let Some(site) = env.site else { return Ok(Err(refused("the server's public address has no domain name"))) };
+    let Some(site) = env.site else { return Ok(Err(refused(PasskeyFault::NoDomain))) };
     let given = own.challenge.take();
     rows.set_challenge(own.session, None)?;
     let challenge = given.filter(|(_, until)| env.clock.now() < *until).and_then(|(challenge, _)| challenge.try_into().ok());
-    Ok(challenge.map(|challenge| (own, challenge, site)).ok_or_else(|| refused("the page was open for too long; try again")))
+    Ok(challenge.map(|challenge| (own, challenge, site)).ok_or_else(|| refused(PasskeyFault::OpenTooLong)))
 }
 
 /// Finds the passkey that made an assertion, among those that may, and verifies it. Gives the passkey and its new counter.
@@ -87,11 +105,10 @@ fn signer<'a>(
     site: &Site,
 ) -> Result<(&'a Passkey, u32), Rejection> {
     let passkey = passkeys.iter().find(|passkey| passkey.credential_id == assertion.credential_id);
-    let passkey = passkey.ok_or_else(|| refused("it is not one of this person's passkeys"))?;
-    let counter =
-        verify(assertion, challenge, &passkey.public_key, Place::Site(site)).map_err(|error| refused(error.to_string()))?;
+    let passkey = passkey.ok_or_else(|| refused(PasskeyFault::NotOwn))?;
+    let counter = verify(assertion, challenge, &passkey.public_key, Place::Site(site)).map_err(|error| refused(fault(error)))?;
     if !advances(passkey.counter, counter) {
-        return Err(refused("its counter did not advance, as that of a copied passkey"));
+        return Err(refused(PasskeyFault::Copied));
     }
     Ok((passkey, counter))
 }
@@ -108,7 +125,7 @@ pub(crate) fn add<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, n
     };
     let allowed_by = match (own.passkeys.as_slice(), &new.allowed_by) {
         ([], _) => None,
-        (_, None) => return Ok(Err(refused("a passkey that you have already must allow another one"))),
+        (_, None) => return Ok(Err(refused(PasskeyFault::NotAllowed))),
         (passkeys, Some(assertion)) => match signer(passkeys, assertion, &challenge, site) {
             Ok(signer) => Some(signer),
             Err(rejection) => return Ok(Err(rejection)),
@@ -116,19 +133,19 @@ pub(crate) fn add<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, n
     };
     let registered = match register(&new.authenticator_data, &new.client_data_json, &challenge, site) {
         Ok(registered) => registered,
-        Err(error) => return Ok(Err(refused(error.to_string()))),
+        Err(error) => return Ok(Err(refused(fault(error)))),
     };
     if rows.reads().passkey(&registered.credential_id)?.is_some() {
-        return Ok(Err(refused("it is registered already")));
+        return Ok(Err(refused(PasskeyFault::Registered)));
     }
     if own.passkeys.len() >= PASSKEYS_MAX {
-        return Ok(Err(refused(format!("a person has at most {PASSKEYS_MAX} passkeys; remove one first"))));
+        return Ok(Err(refused(PasskeyFault::TooMany(PASSKEYS_MAX))));
     }
     let now = env.clock.now();
     if let Some((signer, counter)) = allowed_by
         && !rows.use_passkey(signer, counter, now)?
     {
-        return Ok(Err(refused("it signed something else at the same time")));
+        return Ok(Err(refused(PasskeyFault::AtTheSameTime)));
     }
     let passkey = Passkey {
         credential_id: registered.credential_id,
@@ -180,7 +197,7 @@ pub(crate) fn remove<R: Rows>(
         return Ok(Err(Rejection::NotFound));
     };
     if !rows.use_passkey(signer, counter, env.clock.now())? {
-        return Ok(Err(refused("it signed something else at the same time")));
+        return Ok(Err(refused(PasskeyFault::AtTheSameTime)));
     }
     end(rows, env, principal, &own.person, passkey)?;
     Ok(Ok(()))
@@ -263,7 +280,7 @@ impl Signed {
     /// Notes that the passkey has signed. Refuses the answer if it signed another one at the same time.
     pub(super) fn note<R: Rows>(&self, rows: &mut R, now: DateTime<Utc>) -> Decided<()> {
         let is_noted = rows.use_passkey(&self.passkey, self.counter, now)?;
-        Ok(if is_noted { Ok(()) } else { Err(refused("it signed something else at the same time")) })
+        Ok(if is_noted { Ok(()) } else { Err(refused(PasskeyFault::AtTheSameTime)) })
     }
 }
 
@@ -287,12 +304,12 @@ fn check<R: Rows>(
 ) -> Decided<Option<Signed>> {
     // A link names the mailbox of its person, and a session the person. No other credential comes with a passkey.
     let Some(Credential::EmailLink(_) | Credential::Session(_)) = principal.credential else { return Ok(Ok(None)) };
-    let Some(site) = env.site else { return Ok(Err(refused("the server's public address has no domain name"))) };
+    let Some(site) = env.site else { return Ok(Err(refused(PasskeyFault::NoDomain))) };
     let challenge = evidence.zip(respond.value.as_ref()).and_then(|(evidence, value)| evidence.challenge(id, value));
     let Some(challenge) = challenge else { return Ok(Ok(None)) };
     let person = listed(rows.reads(), &principal.name)?;
     let Signer::Person(passkeys) = signer_of(rows.reads(), person.as_ref())? else {
-        return Ok(Err(refused("the address of this link is not that of a person who has logged in here")));
+        return Ok(Err(refused(PasskeyFault::NotListed)));
     };
     let signer = signer(&passkeys, assertion, &challenge, site);
     Ok(signer.map(|(passkey, counter)| Some(Signed { passkey: passkey.clone(), counter })))

@@ -21,6 +21,7 @@ use super::tasks;
 use crate::assigning;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
+use crate::tasks::at_checkpoints;
 
 /// The longest name of a task, with its capabilities, in the review of a plan, in characters. The names of all tasks of a plan together
 /// stay below the limit of a question's context.
@@ -120,7 +121,8 @@ pub(super) fn shown<R: Rows>(rows: &mut R, loaded: &Loaded, id: PlanId) -> RowsR
     let body = rows.reads().plan_body(id)?;
     let tasks: Vec<_> = loaded.intent.tasks.iter().filter(|task| plan.tasks.contains(&task.id)).cloned().collect();
     let waiting = loaded.intent.open.as_ref().map(|open| (open.suspended_at, open.expires_at));
-    Ok(PlanView::of(loaded.intent.id, plan.clone(), body, &tasks, waiting))
+    let asked = at_checkpoints(rows.reads(), &loaded.row, plan)?;
+    Ok(PlanView::of(loaded.intent.id, plan.clone(), body, (&tasks, &asked), waiting))
 }
 
 /// Completes the questions of a plan with those who are asked, as far as they are assigned to people or keep the owner of the asker from
@@ -142,7 +144,10 @@ pub(super) fn asking_assigned<'a, R: Rows>(
     for (path, prepared) in plan.questions_mut(is_reviewed) {
         let suspend = Suspend::prepared(prepared, SuspensionId(Uuid::nil()));
         match assigning::asking_assigned(rows.reads(), suspend, &askers)? {
-            Ok(suspend) => prepared.question = suspend.question,
+            Ok(suspend) => {
+                prepared.question = suspend.question;
+                prepared.warnings.extend(suspend.warnings);
+            }
             Err(Rejection::Invalid { errors }) => broken.extend(errors.into_iter().map(|error| of_question(&path, error))),
             Err(rejection) => return Ok(Err(rejection)),
         }

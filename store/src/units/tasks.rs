@@ -9,7 +9,7 @@ use domain::intent::status::Status;
 use domain::wire::TaskView;
 
 use super::holding_up;
-use super::loaded::Loaded;
+use super::loaded::{Loaded, plans};
 use crate::hub::Notice;
 use crate::request::{Request, Target};
 use crate::rows::prelude::*;
@@ -35,7 +35,7 @@ pub(super) fn load_named<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &R
         Ok(_) | Err(_) => {}
     }
     if let Some(id) = plan {
-        loaded.intent.plans = rows.reads().plans_at_work(loaded.row.rid, Some(id))?;
+        loaded.intent.plans = plans(rows, loaded.row.rid, Some(id))?;
     }
     if plan.is_some() || !named.is_empty() {
         named.extend(loaded.intent.plans.iter().flat_map(|plan| plan.tasks.iter().copied()));

@@ -8,12 +8,9 @@ use std::path::{Path, PathBuf};
 /// Macros in German whose code differs from the English ones, each with its reason.
 const OTHERWISE: &[(&str, &str)] = &[
     ("not_handed", "the reason comes from the interface, which is English, and is marked as English"),
-    ("passkey_refused", "as above"),
-    ("passkey_problem", "as above"),
     ("chain_breaks", "as above"),
     ("seal_broken", "as above"),
     ("problem", "as above"),
-    ("refused", "as above"),
     ("login_link_lasts", "a German word has a singular"),
 ];
 

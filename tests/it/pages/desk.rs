@@ -222,6 +222,56 @@ on_one_store! {
         assert_eq!(browser.console_errors().await, [""; 0]);
     }
 
+    /// A key acts on the question that is read, also after another row had the focus. A question that is assigned to other people says so
+    /// where it is read, and its row leaves; it comes back without a word about a lost connection. Then N leads to the next question.
+    async fn a_key_acts_on_the_question_that_is_read_and_a_row_comes_back(app: &mut TestApp) {
+        directory(app).await;
+        let ada = enter(app, ADA).await;
+        let first = ask(app, "Deploy now?", json!({"people": [ADA]}), 600).await;
+        let second = ask(app, "Deploy later?", json!({"people": [ADA]}), 900).await;
+        let browser = inbox_of(app, &ada, DESK).await;
+        let title = |words: &str| format!("document.querySelector('#pane h1')?.textContent === '{words}'");
+        let assign = async |id: &str, to: &str| {
+            let to = json!({"assignees": {"people": [to]}});
+            app.api(Role::Admin).post(&format!("api/v1/suspensions/{id}/reassign"), to).await.ok();
+        };
+        let row = |id: &str| format!("document.getElementById('q-{id}')");
+        browser.key("j").await;
+        until(&browser, &title("Deploy now?")).await;
+        assign(&first, BOB).await;
+        until(&browser, "!document.querySelector('#pane #live').hidden").await;
+        let said = browser.evaluate("document.querySelector('#pane #live h3').textContent").await;
+        assert_eq!(said, "Other people answer this question now. You can answer it no longer.");
+        until(&browser, &format!("{}?.classList.contains('gone')", row(&first))).await;
+        assign(&first, ADA).await;
+        until(&browser, &format!("{0} && !{0}.classList.contains('gone')", row(&first))).await;
+        let ids = "[...document.querySelectorAll('#asks > li')].map((li) => li.id)";
+        assert_eq!(browser.evaluate(ids).await, json!([format!("q-{first}"), format!("q-{second}")]));
+        assert_eq!(browser.evaluate("document.querySelector('#lost').hidden").await, true);
+        browser.evaluate(&format!("{}.querySelector('.item').focus()", row(&first))).await;
+        browser.key("j").await;
+        until(&browser, &title("Deploy later?")).await;
+        // Another row had the focus, and then none has it.
+        browser.evaluate(&format!("{}.querySelector('.item').focus(); document.activeElement.blur()", row(&first))).await;
+        browser.key("a").await;
+        until(&browser, "document.activeElement.id === 'c0' && document.querySelector('#pane').contains(document.activeElement)").await;
+        assert_eq!(browser.evaluate(&title("Deploy later?")).await, true);
+        browser.press_enter().await;
+        while browser.url().await != page_of(app, &second) {
+            harness::pause::pause().await;
+        }
+        assert_eq!(app.operator().suspension(&second).await["response"], json!("yes"));
+        assert_eq!(app.operator().suspension(&first).await["response"], json!(null));
+        let loaded = "new Promise((yes) => document.readyState === 'complete' ? yes(true) : addEventListener('load', () => yes(true)))";
+        assert_eq!(browser.evaluate(loaded).await, true);
+        browser.key("n").await;
+        while browser.url().await != page_of(app, &first) {
+            harness::pause::pause().await;
+        }
+        assert_eq!(browser.console_errors().await, [""; 0]);
+        mails(app).await;
+    }
+
     /// Without scripts there is no pane, and each row leads to the page of its question.
     async fn without_scripts_a_row_is_a_link(app: &mut TestApp) {
         directory(app).await;
@@ -229,6 +279,7 @@ on_one_store! {
         let id = ask(app, "Deploy now?", json!({"people": [ADA]}), 600).await;
         let page = open(app, &mut ada, "").await.html;
         assert!(page.contains("<section id=\"pane\" aria-label=\"The question\" hidden>"), "{page}");
+        assert!(page.contains("<kbd>N</kbd>") && page.contains("Open the question that waits next, after an answer"), "{page}");
         assert!(page.contains(&format!("<a class=\"item\" href=\"/questions/{id}\"")) && page.contains("<dt>Go to an answer<dd>") && page.contains("#c0\" data-says=\"yes\">Yes</a>"), "{page}");
     }
 }

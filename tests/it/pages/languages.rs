@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use domain::suspension::draft::DRAFT_BYTES_MAX;
 use harness::app::TestApp;
 use harness::browser::{Browser, BrowserOptions};
 use harness::on_each_store;
@@ -110,6 +111,26 @@ on_each_store! {
             assert_eq!(says, is_page, "{path} {accepts}: {}", page.html);
             assert!(page.status == 404 || path.starts_with("api/"), "{path}: {}", page.status);
         }
+    }
+
+    /// Why a passkey or a draft is refused is said in the reader's language.
+    async fn a_refused_passkey_and_a_refused_draft_say_why_in_german(app: &mut TestApp) {
+        directory(app).await;
+        let mut ada = log_in(app, ADA).await;
+        let path = format!("{}passkeys", app.base);
+        let nonce = ada.open(&path).await.nonce();
+        let refused = post_in(&mut ada, &path, &[("nonce", &nonce), ("adds", "one")], "de").await;
+        assert_eq!(refused.status, 403);
+        assert!(refused.html.contains("Der Passkey wurde nicht angenommen: Die öffentliche Adresse des Servers hat keinen Domainnamen."), "{}", refused.html);
+        let (_, id) = app.ask(json!({"response_type": "text", "choices": [], "assignees": {"people": [ADA]}})).await;
+        let url = format!("{}questions/{id}", app.base);
+        let nonce = ada.open(&url).await.nonce();
+        let long = "x".repeat(DRAFT_BYTES_MAX + 1);
+        let refused = post_in(&mut ada, &url, &[("nonce", &nonce), ("person", ADA), ("value", &long), ("draft", "save")], "de").await;
+        assert_eq!(refused.status, 422, "{}", refused.html);
+        assert!(refused.html.contains("Der Grund: Ein Entwurf hat höchstens 64 KiB Text."), "{}", refused.html);
+        assert!(!refused.html.contains("auf Englisch"), "{}", refused.html);
+        mails(app).await;
     }
 
     /// The first of the reader's languages counts, and a reader who asks for none of ours, or for nonsense, reads English.

@@ -5,9 +5,10 @@ use harness::browser::{Browser, BrowserOptions};
 use harness::{on_each_store, on_one_store};
 use serde_json::{Value, json};
 
+use super::inbox::enter;
 use crate::answering::proposal::{paying, payment, proposing};
 use crate::pages::looks::{fits, looks};
-use crate::people::assignees::{directory, mails};
+use crate::people::assignees::{directory, list, mails};
 use crate::people::quorums;
 
 /// Asks, and returns the id of the question and the link in its mail.
@@ -117,6 +118,32 @@ on_each_store! {
             assert_eq!(person.post(&link, &typed(&nonce, &digests, &more)).await.status, 303);
             let record = app.agent().suspension(&id).await;
             assert_eq!((&record["response"], &record["proposal"]), (&json!(value), &payment()));
+        }
+    }
+
+    /// Afterwards the page and the audit record show the action as it was approved, say that it was edited, and call its members what the
+    /// form called them; an action that was refused is called approved nowhere.
+    async fn an_edited_action_is_shown_as_it_was_approved(app: &mut TestApp) {
+        list(app, "dan@example.com", "auditor").await;
+        let mut dan = enter(app, "dan@example.com").await;
+        for (value, is_edited) in [("approve", true), ("deny", false)] {
+            let (intent, id) = app.agent().ask(proposing()).await;
+            app.settle().await;
+            let link = app.next_link().await;
+            let edit = if is_edited { json!({"proposal": paying(2400)}) } else { json!({}) };
+            let mut body = json!({"suspension_id": id, "value": value});
+            body.as_object_mut().unwrap().extend(edit.as_object().unwrap().clone());
+            app.operator().post(&format!("api/v1/intents/{intent}/suspend/respond"), body).await.ok();
+            let outcome = app.person().open(&link).await.html;
+            let record = dan.open(&format!("{}audit/{intent}", app.base)).await.html;
+            for (page, html) in [("outcome", &outcome), ("record", &record)] {
+                for words in ["The action as it was approved", "It was edited before it was approved.", "What was changed", ">2400</div>"] {
+                    assert_eq!(html.contains(words), is_edited, "{page}: {words}: {html}");
+                }
+            }
+            for words in ["dir=\"auto\">Recipient</th>", "DE02 1203 0000", "The proposed action"] {
+                assert!(record.contains(words), "{words}: {record}");
+            }
         }
     }
 

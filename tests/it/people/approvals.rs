@@ -9,7 +9,7 @@ use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
-use super::assignees::{ADA, BOB, EVE, directory, mails, remove};
+use super::assignees::{ADA, BOB, EVE, directory, mails, remove, set};
 use super::floors::verified;
 use super::quorums::{keys, take_back, two};
 use crate::answering::proposal::{digest, editable, paying, payment};
@@ -108,6 +108,41 @@ on_each_store! {
         assert_eq!((far(&left), &left["counted"][0]["person"]), (("pending", &json!({"given": 0, "needed": 2})), &json!(ADA)));
         assert_eq!(far(&decide(&bob, &approval, "approve", json!({})).await.ok()), ("pending", &json!({"given": 1, "needed": 2})));
         assert_eq!(far(&app.agent().get(&approval).await.ok()), ("pending", &json!({"given": 1, "needed": 2})));
+        mails(app).await;
+    }
+
+    /// People leave the group and come back while it decides: each view says how far the approval is at that moment, which is what the next
+    /// decision counts. Enough approvals end nothing by themselves, and the next one does.
+    async fn a_view_counts_as_the_next_decision_would(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, bob, eve] = keys(app).await;
+        let members = json!({"quorum": two(), "assignees": {"groups": ["finance"]}});
+        let (approval, asked) = asked(app, members).await;
+        let id = asked["id"].as_str().unwrap();
+        let seen = async |app: &TestApp| {
+            let both = [app.agent().get(&approval).await.ok()["approvals"].clone(), app.agent().suspension(id).await["approvals"].clone()];
+            assert_eq!(both[0], both[1]);
+            both[0].clone()
+        };
+        decide(&ada, &approval, "approve", json!({})).await.ok();
+        assert_eq!(seen(app).await, json!({"given": 1, "needed": 2}));
+        set(app, "finance", &[BOB, EVE]).await;
+        assert_eq!(seen(app).await, json!({"given": 0, "needed": 2}), "she left");
+        let reminded = app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+        assert_eq!((&reminded["approvals"], &reminded["counted"][0]["may_answer"]), (&json!({"given": 0, "needed": 2}), &json!(false)));
+        assert_eq!(far(&decide(&bob, &approval, "approve", json!({})).await.ok()), ("pending", &json!({"given": 1, "needed": 2})));
+        set(app, "finance", &[ADA, BOB, EVE]).await;
+        assert_eq!(seen(app).await, json!({"given": 2, "needed": 2}), "she came back, and no decision has come since");
+        assert_eq!(far(&app.agent().get(&approval).await.ok()).0, "pending");
+        assert_eq!(far(&decide(&ada, &approval, "approve", json!({})).await.ok()), ("approved", &json!(null)));
+        // Two members of a group are lacking, and one person alone cannot be both of them.
+        set(app, "finance", &[ADA, BOB]).await;
+        let quorum = json!({"required_approvals": 2, "required_by_group": {"finance": 2}});
+        let (approval, asked) = self::asked(app, json!({"quorum": quorum})).await;
+        let counted = decide(&eve, &approval, "approve", json!({})).await.ok();
+        assert_eq!(far(&counted), ("pending", &json!({"given": 1, "needed": 3})));
+        assert_eq!(app.agent().get(&approval).await.ok()["approvals"], counted["approvals"]);
+        assert_eq!(app.agent().suspension(asked["id"].as_str().unwrap()).await["approvals"], counted["approvals"]);
         mails(app).await;
     }
 

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
 use domain::base::ids::IntentId;
+use domain::container::plan::PLAN_PROPOSALS_BYTES_MAX;
 use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
+use placet::Client;
 use serde_json::{Value, json};
 
 use super::assignees::{ADA, BOB, EVE, directory, key_of, mails, set};
@@ -14,7 +16,7 @@ use super::floors::verified;
 use super::passkeys;
 use super::quorums::keys;
 use crate::answering::proposal::{digest, editable, paying, payment};
-use crate::containers::plans::{PLANS, at_a_checkpoint, checkpoint, create, plan, question, task, update};
+use crate::containers::plans::{PLANS, act, at_a_checkpoint, checkpoint, create, finish, plan, question, task, update};
 
 /// Approves or rejects at the checkpoint of a plan.
 async fn decide(api: &Api, plan: &str, verb: &str) -> Reply {
@@ -55,6 +57,7 @@ on_each_store! {
         assert_eq!(links.iter().map(|(to, _)| to.as_str()).collect::<Vec<_>>(), [ADA, BOB, EVE]);
         let partial = decide(&ada, &id, "approve").await.ok();
         assert_eq!((&partial["state"], &partial["checkpoints"][0]["status"]), (&json!("paused"), &json!("reached")));
+        assert_eq!(partial["checkpoints"][0]["approvals"], json!({"given": 1, "needed": 2}));
         assert_eq!(payload(app, intent, "intent.answer_counted").await["person"], json!(ADA));
         app.restart().await;
         let ada = Api::new(&app.base, Some(ada.key()));
@@ -95,8 +98,19 @@ on_each_store! {
         assert_eq!(refused.field_problem(), (422, "invalid", "proposal/amount", "maximum"));
         ada.send(at(&ada, json!({"proposal": paying(2400)}))).await.ok();
         assert_eq!(bob.send(at(&bob, json!({}))).await.problem(), (412, "proposal_changed"));
+        let so_far = plan(&app.agent(), &id).await["checkpoints"][0].clone();
+        assert_eq!((&so_far["proposal"], &so_far["original_proposal"]), (&paying(2400), &payment()));
         bob.send(at(&bob, json!({"based_on": digest(&paying(2400))}))).await.ok();
         assert_eq!(stands(app, &id).await, is("active", "approved"));
+        // Only the edited action may be carried out, so the checkpoint shows it, after a restart as well.
+        app.restart().await;
+        let client = Client::new(app.base.clone(), app.agent().key().to_owned()).unwrap();
+        let read = client.plan(id.parse().unwrap()).await.unwrap();
+        let approved = serde_json::to_value(&read.view().checkpoints[0]).unwrap();
+        for checkpoint in [plan(&app.agent(), &id).await["checkpoints"][0].clone(), approved] {
+            assert_eq!((&checkpoint["proposal"], &checkpoint["original_proposal"]), (&paying(2400), &payment()));
+            assert_eq!((&checkpoint["action_digest"], checkpoint.get("approvals")), (&json!(digest(&paying(2400))), None));
+        }
         let resumed = payload(app, intent, "intent.resumed").await;
         assert_eq!((&resumed["proposal"], &resumed["action_digest"]), (&paying(2400), &json!(digest(&paying(2400)))));
         assert_eq!((&resumed["proposed_digest"], resumed["agreed"].as_array().unwrap().len()), (&json!(digest(&payment())), 2));
@@ -111,6 +125,78 @@ on_each_store! {
         (idle["requires_approval"], idle["explanation"]) = (json!(false), explanation);
         let refused = create(&app.agent(), intent, json!({"tasks": [done], "checkpoints": [idle]})).await;
         assert_eq!(refused.field_problem(), (422, "invalid", "checkpoints[0].requires_approval", "value"));
+    }
+
+    /// The agent that plans hears of fields that may mislead people, as one that asks does, also when it repeats the request.
+    async fn an_agent_hears_of_misleading_fields_of_a_checkpoint(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        let text = |title: &str| json!({"type": "string", "title": title});
+        let mut misleading = checkpoint(&one);
+        misleading["proposal"] = json!({"a": "x", "b": "y"});
+        misleading["editable"] = json!({"type": "object", "properties": {"a": text("Account"), "b": text("Account")}});
+        let body = json!({"intent_id": intent, "tasks": [one], "checkpoints": [misleading]});
+        let keyed = |body: &Value| agent.request("POST", PLANS).header("idempotency-key", "k").json(body);
+        let created = agent.send(keyed(&body)).await.ok();
+        let warned = created["warnings"].clone();
+        let first = warned[0].as_str().unwrap_or_default();
+        assert!(first.starts_with("checkpoints[0]: editable/a: ") && first.ends_with("People are warned."), "{created}");
+        assert_eq!(agent.send(keyed(&body)).await.ok()["warnings"], warned);
+        let id = created["id"].as_str().unwrap().to_owned();
+        assert_eq!(plan(&agent, &id).await.get("warnings"), None, "they are for the reply alone");
+        let again = update(&agent, PLANS, &id, json!({"checkpoints": [misleading]})).await.ok();
+        assert_eq!(again["warnings"], warned);
+        let honest = update(&agent, PLANS, &id, json!({"checkpoints": [checkpoint(&one)]})).await.ok();
+        assert_eq!(honest.get("warnings"), None);
+    }
+
+    /// People at a checkpoint see how the newest questions of its kind were decided, at the time at which they are asked.
+    async fn a_checkpoint_shows_earlier_decisions_of_its_kind(app: &mut TestApp) {
+        let agent = app.agent();
+        let keyed = json!({"question_key": "payments"});
+        let (_, first, _) = at_a_checkpoint(&agent, keyed.clone()).await;
+        let shown = plan(&agent, &first).await["checkpoints"][0].clone();
+        assert_eq!(shown["question_key"], json!("payments"));
+        let asked = agent.suspension(&question(&agent, &first).await).await;
+        assert_eq!((&asked["question_key"], asked.get("earlier_decisions")), (&json!("payments"), None));
+        // The plan is written before the first question is decided, and its people are asked afterwards.
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        let mut later = checkpoint(&one);
+        later["question_key"] = json!("payments");
+        let second = create(&agent, intent, json!({"tasks": [one], "checkpoints": [later]})).await.ok()["id"].as_str().unwrap().to_owned();
+        act(&agent, &second, "activate").await.ok();
+        decide(&app.operator(), &first, "approve").await.ok();
+        finish(&agent, &one, "complete").await;
+        let asked = agent.suspension(&question(&agent, &second).await).await;
+        let earlier = asked["earlier_decisions"].as_array().unwrap();
+        assert_eq!((earlier.len(), &earlier[0]["response"]), (1, &json!("yes")));
+        app.settle().await;
+        let report = verified(app).await;
+        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        mails(app).await;
+    }
+
+    /// A plan is written anew with each step, so all its proposals together have a bound.
+    async fn the_proposals_of_a_plan_have_a_common_bound(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let one = task(&agent, intent, json!({})).await;
+        // {"a":"x…"} has eight bytes beside the text.
+        let of = |bytes: usize, id: &str| {
+            let mut proposing = checkpoint(&one);
+            (proposing["id"], proposing["proposal"]) = (json!(id), json!({"a": "x".repeat(bytes - 8)}));
+            proposing
+        };
+        let third = PLAN_PROPOSALS_BYTES_MAX / 3;
+        let with = |last: usize| json!({"tasks": [one], "checkpoints": [of(third, "one"), of(third, "two"), of(last, "three")]});
+        let rest = PLAN_PROPOSALS_BYTES_MAX - 2 * third;
+        let refused = create(&agent, intent, with(rest + 1)).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "checkpoints", "length"), "{}", refused.body);
+        let id = create(&agent, intent, with(rest)).await.ok()["id"].as_str().unwrap().to_owned();
+        let refused = update(&agent, PLANS, &id, json!({"checkpoints": with(rest + 1)["checkpoints"]})).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "checkpoints", "length"), "{}", refused.body);
     }
 
     /// One refusal stops the plan, and a person who is not among the assignees does neither.

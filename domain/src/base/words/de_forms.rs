@@ -167,3 +167,18 @@ fn without_its_verbs(rule: &str) -> String {
     }
     rest.strip_suffix(" sein").or_else(|| rest.strip_suffix(" haben")).unwrap_or(rest).to_owned()
 }
+
+/// The reason for which a long draft is refused.
+pub(super) fn draft_is_too_long(kibibytes: usize) -> String {
+    format!("Ein Entwurf hat höchstens {kibibytes} KiB Text")
+}
+
+/// The reason for which a draft with many fields is refused.
+pub(super) fn draft_has_too_many_fields(most: usize) -> String {
+    format!("Ein Entwurf hat höchstens {most} Felder")
+}
+
+/// The reason for which one more draft is refused.
+pub(super) fn too_many_drafts(most: usize) -> String {
+    format!("{most} Personen haben einen Entwurf einer Antwort auf diese Frage gespeichert, mehr werden nicht aufbewahrt")
+}

@@ -163,3 +163,18 @@ pub fn hint(rules: &[String]) -> String {
     hint.push('.');
     hint
 }
+
+/// The reason for which a long draft is refused.
+pub fn draft_is_too_long(kibibytes: usize) -> String {
+    format!("a draft has at most {kibibytes} KiB of text")
+}
+
+/// The reason for which a draft with many fields is refused.
+pub fn draft_has_too_many_fields(most: usize) -> String {
+    format!("a draft has at most {most} fields")
+}
+
+/// The reason for which one more draft is refused.
+pub fn too_many_drafts(most: usize) -> String {
+    format!("{most} people have saved a draft of an answer to this question, and no more are kept")
+}

@@ -321,5 +321,8 @@ words! {
         fn at_least_options(least: u64) -> String;
         fn at_most_options(most: u64) -> String;
         fn hint(rules: &[String]) -> String;
+        fn draft_is_too_long(kibibytes: usize) -> String;
+        fn draft_has_too_many_fields(most: usize) -> String;
+        fn too_many_drafts(most: usize) -> String;
     }
 }

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 
+use chrono::TimeDelta;
+use domain::base::clock::Clock as _;
 use store::Inspection;
-use store::host::clock::SystemEntropy;
+use store::host::clock::{SystemClock, SystemEntropy};
 use url::Url;
 
 use super::finding::Finding;
@@ -14,6 +16,8 @@ use crate::edge::settings::Settings;
 
 const CHECK: &str = "public URL";
 const START: &str = "Start the server and run the doctor again.";
+/// A server that gave a sign of life within this time was at work: it gives one every ten seconds.
+const AT_WORK: TimeDelta = TimeDelta::seconds(30);
 
 pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) -> anyhow::Result<Finding> {
     // Without a port there is no address that could be tried, and no advice to start the server helps.
@@ -40,10 +44,12 @@ pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) 
     let instance = Instance::new(secret);
     let reached = ask(public_url, &instance, &SystemEntropy).await?;
     let runs = reached == Reached::This || ask(&local, &instance, &SystemEntropy).await? == Reached::This;
-    Ok(judge(public_url, settings.listen, &reached, runs))
+    let silent_for = inspection.beat_at.map(|beat| SystemClock.now() - beat).filter(|silent_for| *silent_for < AT_WORK);
+    Ok(judge(public_url, settings.listen, &reached, if runs { Ok(()) } else { Err(silent_for) }))
 }
 
-fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Finding {
+/// `runs` is an error with the time since the last sign of life, if that is short, if the server does not answer.
+fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: Result<(), Option<TimeDelta>>) -> Finding {
     let behind = format!("The server runs on {listen}: check the proxy or network between it and that address.");
     match reached {
         Reached::This => Finding::ok(CHECK, format!("{url} leads to this server.")),
@@ -52,9 +58,7 @@ fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Findin
             format!("{url} leads elsewhere: {reached}."),
             format!("Let it pass every path to {listen}, or set PLACET_PUBLIC_URL to the address that does."),
         ),
-        Reached::Gateway(_) | Reached::Nothing(_) if !runs => {
-            Finding::warn(CHECK, format!("The server does not run: it answers neither on {listen} nor under {url}"), START)
-        }
+        Reached::Gateway(_) | Reached::Nothing(_) if runs.is_err() => unanswered(url, listen, runs.err().flatten()),
         Reached::Gateway(_) => Finding::fail(CHECK, format!("{url} leads to no server: {reached}."), behind),
         Reached::Nothing(why) => {
             let what_to_do = match why {
@@ -66,5 +70,21 @@ fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Findin
             };
             Finding::fail(CHECK, format!("{url} leads nowhere: {reached}."), what_to_do)
         }
+    }
+}
+
+/// The server answers at none of the addresses that this terminal knows. If a server was at work a moment ago, it may listen elsewhere.
+fn unanswered(url: &Url, listen: SocketAddr, silent_for: Option<TimeDelta>) -> Finding {
+    let nowhere = format!("it answers neither on {listen} nor under {url}");
+    match silent_for {
+        None => Finding::warn(CHECK, format!("The server does not run: {nowhere}"), START),
+        Some(silent_for) => Finding::warn(
+            CHECK,
+            format!(
+                "A server was at work on this database {} seconds ago, and {nowhere}. It has stopped since, or it listens on another address.",
+                silent_for.num_seconds().max(0)
+            ),
+            "If it runs, set PLACET_URL to its address, for example PLACET_URL=http://127.0.0.1:9000, and run the doctor again.",
+        ),
     }
 }

@@ -1,7 +1,7 @@
 // Counts down, and shows changes that happened elsewhere. It decides nothing.
 "use strict";
 (() => {
-  const EVERY = 15000, MINUTE = 60000;
+  const EVERY = 15e3, MINUTE = 6e4;
   const one = (css) => document.querySelector(css);
   const page = one("#live"), gone = one("#gone"), form = one("#answer-form");
   if (!page) return;
@@ -27,7 +27,7 @@
   function end(how) {
     ended = true;
     page.hidden = false;
-    left.textContent = words.closed;
+    if (how !== "away") left.textContent = words.closed;
     spoken.textContent = one("#live h3").textContent = words[how] || words.other;
     // `disabled` is not used, because it would take the focus away.
     for (const button of form ? form.elements : []) if (button.type === "submit") button.setAttribute("aria-disabled", "true");
@@ -42,7 +42,8 @@
       const state = await answer.json(), to = state.deadline;
       pause = EVERY;
       if (sent || !page.isConnected) return;
-      if (state.ended) return end(state.ended);
+      // Other people answer now. A page without a form was made for a reader who answers nothing.
+      if (state.ended || form && state.others) return end(state.ended || "away");
       if (to && to.at !== words.at) {
         // People got more time.
         for (const time of document.querySelectorAll(`time[datetime="${words.at}"]`))

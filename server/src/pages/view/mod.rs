@@ -103,6 +103,8 @@ pub(super) struct Next {
     pub href: Option<String>,
     /// How many questions wait.
     pub tally: Tally,
+    /// The address of the script that goes there by a key.
+    pub script_path: String,
 }
 
 /// The parts of every page behind the login: the person who logged in.

@@ -52,7 +52,7 @@ pub(in crate::pages) fn titled<'a>(action: &'a Map<String, Value>, shape: &Shape
 }
 
 /// An action that was approved.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub(in crate::pages) struct ApprovedShown {
     /// The members of the action as it was approved, with their labels.
     pub members: Vec<(String, Value)>,

@@ -19,7 +19,7 @@ use super::super::language::in_languages;
 use super::super::proposing::approved_as;
 use super::held::{Held, Keeping};
 use super::moment::{Manner, machine, second};
-use super::{ChangeRow, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
+use super::{ChangeRow, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, titled};
 
 /// The longest answer in a sentence, in characters.
 const ANSWER_CHARS_MAX: usize = 80;
@@ -310,6 +310,8 @@ struct Shown {
     grounds: GroundsShown,
     /// The action that the question proposed.
     proposed: Option<Table>,
+    /// The action as it was approved, if it was edited before.
+    approved: Option<Table>,
     /// The changes that its approver made in that action.
     changes: Vec<ChangeRow>,
     fallback: Option<String>,
@@ -345,13 +347,17 @@ impl Shown {
         let said = said.iter().map(|(name, value)| (name.clone(), value));
         let sent: Vec<(String, &Value)> = said.chain(entries(&context, language)).chain(form).collect();
         let proposal = question.as_ref().and_then(|question| question.proposal.as_deref());
-        let proposed = proposal.map(|proposal| {
-            let action = Value::Object(proposal.action.clone());
-            // A capital letter keeps the anchors of this table apart from those of the other one.
-            Table::new(entries(&action, language), prefix.to_ascii_uppercase(), Length::Whole, &mut Folds::new(language))
-        });
+        let table =
+            |members: Vec<(String, &Value)>, prefix| Table::new(members, prefix, Length::Whole, &mut Folds::new(language));
+        // Other letters keep the anchors of these tables apart from those of the context.
+        let proposed = proposal.map(|proposal| table(titled(&proposal.action, &proposal.shape()), prefix.to_ascii_uppercase()));
         let decided = proposal.zip(decided(&answers));
-        let changes = decided.map(|(proposal, action)| approved_as(proposal, action, language).changes).unwrap_or_default();
+        let changed = decided.map(|(proposal, (_, action))| approved_as(proposal, action, language)).unwrap_or_default();
+        let is_approved = decided.is_some_and(|(proposal, (value, _))| !proposal.is_refused_by(value));
+        let approved = (is_approved && !changed.changes.is_empty()).then(|| {
+            let members = changed.members.iter().map(|(name, value)| (name.clone(), value)).collect();
+            table(members, greek(prefix))
+        });
         let has_fallback = fallback_policy != FallbackPolicy::Fail;
         Self {
             agent: line(&asked_by.name),
@@ -362,12 +368,18 @@ impl Shown {
             context: (!sent.is_empty()).then(|| Table::new(sent, prefix, Length::Whole, &mut Folds::new(language))),
             grounds,
             proposed,
-            changes,
+            approved,
+            changes: changed.changes,
             fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
             outcome,
             people,
         }
     }
+}
+
+/// A letter of another alphabet that stands for this small one.
+fn greek(letter: char) -> char {
+    char::from_u32(u32::from(letter) + u32::from('α') - u32::from('a')).unwrap_or('α')
 }
 
 /// The events of this question, among them those of its answers, oldest first. The type of an event tells: an agent can write an event with
@@ -378,9 +390,12 @@ fn answers(events: &[Value], suspension: &Suspension) -> Vec<Payload> {
     of_question.filter_map(|event| Payload::read(event["event_type"].as_str()?, event["payload"].clone()).ok()).collect()
 }
 
-/// The action about which the answer decided that ended the question.
-fn decided(answers: &[Payload]) -> Option<&Map<String, Value>> {
-    answers.iter().find_map(|answer| if let Payload::Resumed(resumed) = answer { resumed.proposal.as_ref() } else { None })
+/// The answer that ended the question, and the action about which it decided.
+fn decided(answers: &[Payload]) -> Option<(&Value, &Map<String, Value>)> {
+    answers.iter().find_map(|answer| {
+        let Payload::Resumed(resumed) = answer else { return None };
+        Some((resumed.value.as_ref()?, resumed.proposal.as_ref()?))
+    })
 }
 
 /// The people whose answers count, or counted when the question ended. A name may be there twice.

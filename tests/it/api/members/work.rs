@@ -133,6 +133,7 @@ pub(super) fn members_of_plans() -> Vec<Member> {
         checkpoint("proposal", json!({"a": 1})),
         // There is no proposal that people could edit.
         checkpoint("editable", json!({"type": "object"})).refused(),
+        checkpoint("question_key", json!("pay")),
         checkpoint("explanation", json!({"why": "w"})),
         checkpoint("reversibility", json!("irreversible")),
         checkpoint("confidence", json!(0.5)),
