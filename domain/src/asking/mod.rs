@@ -22,5 +22,6 @@ pub mod recording;
 pub mod requesting;
 pub mod secrets;
 pub mod several;
+pub mod stopping;
 pub mod subscribing;
 pub mod tasking;

@@ -19,7 +19,7 @@ use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
     agents, announcing, coordinators, course, deliveries, entries, govern, graph, handing, leases, plans, portfolios, quorum,
-    retries, tasks, workflow,
+    retries, stops, tasks, workflow,
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
@@ -109,6 +109,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         }
         Command::SuspendByRecord(record) => suspend_by_record(intent, record, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
+        Command::Stop(stop) => stops::decide(intent, stop, by),
         Command::Hand(hand) => {
             Ok(handing::decide(intent, hand, by, now)?.map(|change| Event::Hands(Box::new(change))).into_iter().collect())
         }
@@ -175,6 +176,9 @@ fn set_status(
 ) -> Result<Vec<Event>, Refusal> {
     if status == Status::SuspendedAwaitingInput {
         return Err(Rejection::UseSuspend.into());
+    }
+    if let Some(stop) = &intent.stop {
+        return stops::set_status(intent, stop, status, reason, by);
     }
     // Two changes are allowed that `may_become` does not know. The OpenIntent client completes drafts, and a person may complete
     // a blocked intent although it waits for another one; `may_complete` below refuses the latter to agents.

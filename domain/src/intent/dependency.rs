@@ -28,6 +28,8 @@ pub enum BlockedReason {
     Dependencies,
     /// An agent set the status.
     Manual,
+    /// The intent is paused.
+    Paused,
 }
 
 /// An intent that another one needs, or would need, with the facts by which the server decides whether the dependency may be

@@ -67,6 +67,12 @@ pub enum Action {
     SaveDraft,
     /// Read the drafts of an answer that people have shared.
     ReadDrafts,
+    /// Stop the work of an agent on an intent.
+    Pause,
+    /// Say how far one's own work has stopped.
+    Settle,
+    /// Let stopped work go on.
+    Resume,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
@@ -109,7 +115,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 54] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -161,5 +167,8 @@ impl Action {
         Self::Reassign,
         Self::SaveDraft,
         Self::ReadDrafts,
+        Self::Pause,
+        Self::Settle,
+        Self::Resume,
     ];
 }

@@ -221,6 +221,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+
+    stops (suspension) {
+        suspension -> BigInt,
+        stage -> Integer,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable, Text};
     use crate::sql::Id;
 

@@ -53,6 +53,7 @@ mod retry_steps;
 pub(crate) mod roster;
 pub(crate) mod secret;
 pub(crate) mod server_log;
+mod stops;
 pub(crate) mod subscriptions;
 pub(crate) mod sweep;
 mod task_leases;

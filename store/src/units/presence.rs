@@ -273,7 +273,8 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     let questions = rows.reads().open_in(recovery.done_to, recovery.up_to, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
         let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
-            Ok(open) => open,
+            Ok(Some(open)) => open,
+            Ok(None) => continue,
             Err(error) => {
                 unreadable(*rid, error)?;
                 continue;
@@ -320,11 +321,15 @@ struct OpenQuestion {
 }
 
 impl OpenQuestion {
-    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Self> {
+    /// Reads the question in this row; `None` for a stop, about which no people are asked.
+    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Option<Self>> {
         let row = rows.reads().suspension_at(rid)?;
+        if row.suspension.kind.is_stop() {
+            return Ok(None);
+        }
         let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
         let messages = if recovery.restored { rows.reads().deliveries(rid)? } else { Vec::new() };
-        Ok(Self { row, question, loaded, messages })
+        Ok(Some(Self { row, question, loaded, messages }))
     }
 
     /// The channels and recipients of the attempts that are due at `now` and have not been made yet. The next attempt sends to

@@ -116,7 +116,7 @@ impl Row {
     fn form(&self) -> &'static str {
         let openintents = [
             "/server/config",
-            "/subscribe",
+            "/subscri",
             "/intents",
             "/escalations",
             "/portfolios",
@@ -126,11 +126,11 @@ impl Row {
             "/verify/consistency",
             "/coordinators",
             "/decisions",
-            "/subscriptions",
         ]
         .iter()
         .any(|part| self.operation.contains(part));
-        if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
+        let ours = ["/suspend", "{intent_id}/pause", "{intent_id}/park"].iter().any(|end| self.operation.ends_with(end));
+        if !openintents || ours { "application/problem+json" } else { "application/json" }
     }
 }
 

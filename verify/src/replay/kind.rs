@@ -5,6 +5,7 @@ use domain::intent::event::{
     ESCALATION_RESOLVED,
 };
 use domain::intent::hands::{CLAIM_RELEASED, CLAIMED, DELEGATED, REASSIGNED};
+use domain::intent::stop_event::{CLOSED, PAUSED, RESUMED, SETTLED};
 use domain::portfolio::membership;
 
 /// The kind of an event.
@@ -46,10 +47,12 @@ pub(super) enum Kind {
     Placed,
     /// An agent was assigned, or taken off.
     Assigned,
+    /// The intent was stopped, or went on.
+    Stopped,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Other,
         Self::Created,
         Self::Status,
@@ -68,6 +71,7 @@ impl Kind {
         Self::Delivered,
         Self::Placed,
         Self::Assigned,
+        Self::Stopped,
     ];
 
     /// The kind of events with this type, which is written as in the event: a canonical text in quotes.
@@ -91,6 +95,7 @@ impl Kind {
             "delivery.sent" | "delivery.bounced" => Self::Delivered,
             membership::ADDED | membership::REMOVED => Self::Placed,
             "agent_assigned" | "agent_unassigned" => Self::Assigned,
+            PAUSED | SETTLED | RESUMED | CLOSED => Self::Stopped,
             _ => Self::Other,
         }
     }
@@ -108,7 +113,8 @@ impl Kind {
             | Self::Renotified
             | Self::Escalated
             | Self::Extended
-            | Self::Refused => true,
+            | Self::Refused
+            | Self::Stopped => true,
             Self::Other | Self::Created | Self::Status | Self::Asked | Self::Delivered | Self::Placed | Self::Assigned => false,
         }
     }
