@@ -511,7 +511,7 @@ impl Rejection {
             Self::Invalid { .. } => entry("invalid", 422, "Invalid request"),
             Self::InvalidChoice { .. } => entry("invalid_choice", 422, "Invalid choice"),
             Self::VersionConflict { .. } => entry("version_conflict", 409, "Version conflict"),
-            Self::Expired { .. } => entry("expired", 409, "Deadline passed"),
+            Self::Expired { .. } => stops::EXPIRED,
             Self::AlreadyResolved { .. } => stops::ALREADY_RESOLVED,
             Self::SuspensionMismatch => stops::MISMATCH,
             Self::NotSuspended => stops::NOT_SUSPENDED,
@@ -594,6 +594,7 @@ mod stops {
     use super::{Entry, StopRefusal, entry};
 
     pub(super) const ALREADY_RESOLVED: Entry = entry("already_resolved", 409, "Already resolved");
+    pub(super) const EXPIRED: Entry = entry("expired", 409, "Deadline passed");
     pub(super) const MISMATCH: Entry = entry("suspension_mismatch", 409, "Suspension mismatch");
     pub(super) const NOT_SUSPENDED: Entry = entry("not_suspended", 409, "Not suspended");
     pub(super) const NOT_ACTIVE: Entry = entry("not_active", 409, "Not active");
@@ -604,6 +605,7 @@ mod stops {
             StopRefusal::NotStopped => NOT_SUSPENDED,
             StopRefusal::Mismatch => MISMATCH,
             StopRefusal::Lost { .. } => ALREADY_RESOLVED,
+            StopRefusal::TimeOver => EXPIRED,
             StopRefusal::StatusIsHeld => entry("intent_stopped", 409, "The intent is paused or parked"),
         }
     }

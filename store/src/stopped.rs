@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use domain::intent::body::PAUSE_KEY;
-use domain::intent::dependency::BlockedReason;
 use domain::intent::status::Status;
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::stop::Stop;
@@ -63,7 +62,7 @@ pub(crate) fn suspended_since<R: ReadRows>(rows: &mut R, intent: &IntentRow) -> 
 pub(crate) fn with_stop<R: ReadRows>(rows: &mut R, intent: &IntentRow, mut view: IntentView) -> RowsResult<IntentView> {
     if let Some((_, stop)) = open_stop(rows, intent)? {
         view.state.insert(PAUSE_KEY.to_owned(), StopRecord::of(&stop).naive());
-        view.blocked_reason = Some(BlockedReason::Paused);
+        view.blocked_reason = Some(stop.suspension.kind.blocks_as());
     }
     Ok(view)
 }

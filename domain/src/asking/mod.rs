@@ -6,6 +6,7 @@ pub mod assigning;
 pub mod by_record;
 pub mod check;
 pub mod choice;
+pub mod conditions;
 pub mod coordinating;
 pub mod drafting;
 pub mod engagement;

@@ -2,15 +2,18 @@
 
 use serde_json::Value;
 
-use crate::asking::accepting;
+use crate::asking::{accepting, conditions};
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
 use crate::base::json;
 use crate::base::text::is_blank;
 use crate::intent::command::Command;
 use crate::intent::stop_command::StopCommand;
-use crate::suspension::stop::{RESUME_INPUT_BYTES_MAX, Stage};
-use crate::wire::{PauseRequest, ResumeRequest, SettleRequest};
+use crate::people::principal::{Principal, Role};
+use crate::suspension::stop::{
+    EVENT_NAME_MAX, EVENT_PAYLOAD_BYTES_MAX, Fired, Provider, RESUME_INPUT_BYTES_MAX, ResumeOwner, Stage,
+};
+use crate::wire::{FireRequest, ParkRequest, PauseRequest, ResumeRequest, SettleRequest};
 
 type Errors = Vec<FieldError>;
 
@@ -22,6 +25,53 @@ type Errors = Vec<FieldError>;
 pub fn pausing(id: SuspensionId, body: PauseRequest) -> Result<Command, Errors> {
     let reason = accepting::reason(body.reason)?.filter(|reason| !is_blank(reason));
     Ok(Command::Stop(Box::new(StopCommand::Pause { id, mode: body.mode.unwrap_or_default(), reason })))
+}
+
+/// An agent parks its intent.
+///
+/// # Errors
+///
+/// A reason that is blank or too long, and every condition that breaks a rule.
+pub fn parking(id: SuspensionId, body: ParkRequest) -> Result<Command, Errors> {
+    let mut errors = Vec::new();
+    if is_blank(&body.reason) {
+        errors.push(FieldError::new("reason", "required", "HARN-SUS-005: the reason must not be blank"));
+    }
+    let reason = accepting::reason(Some(body.reason)).unwrap_or_else(|broken| {
+        errors.extend(broken);
+        None
+    });
+    let conditions = conditions::conditions(body.conditions.as_ref()).unwrap_or_else(|broken| {
+        errors.extend(broken);
+        None
+    });
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    // Without conditions no one but a principal lets the intent go on; with conditions this server does.
+    let usual = if conditions.is_some() { ResumeOwner::Server } else { ResumeOwner::Parent };
+    let resume_owner = body.resume_owner.unwrap_or(usual);
+    let (reason, conditions) = (reason.unwrap_or_default(), conditions.map(Box::new));
+    Ok(Command::Stop(Box::new(StopCommand::Park { id, reason, conditions, resume_owner })))
+}
+
+/// A principal tells of an event.
+///
+/// # Errors
+///
+/// A name or a payload that no event has.
+pub fn firing(body: FireRequest, by: &Principal) -> Result<Fired, Errors> {
+    let mut errors = Vec::new();
+    if !conditions::is_event_name(&body.name) {
+        let message = format!("must be 1 to {EVENT_NAME_MAX} letters, digits and characters of ._:/@-");
+        errors.push(FieldError::new("name", "value", message));
+    }
+    let payload = body.payload.filter(|payload| !payload.is_null());
+    if payload.as_ref().is_some_and(|payload| json::size(payload) > EVENT_PAYLOAD_BYTES_MAX) {
+        errors.push(FieldError::new("payload", "length", format!("must be at most {EVENT_PAYLOAD_BYTES_MAX} bytes of JSON")));
+    }
+    let provider = if by.role == Role::Channel { Provider::Webhook } else { Provider::Placet };
+    if errors.is_empty() { Ok(Fired { name: body.name, provider, payload }) } else { Err(errors) }
 }
 
 /// An agent says how far it has stopped.

@@ -199,7 +199,7 @@ impl Intent {
     /// Why the intent is blocked; `None` if it is not. Of several reasons a stop comes first, then the dependencies.
     pub fn blocked_reason(&self) -> Option<BlockedReason> {
         let others = if self.unmet > 0 { BlockedReason::Dependencies } else { BlockedReason::Manual };
-        let reason = if self.stop.is_some() { BlockedReason::Paused } else { others };
+        let reason = self.stop.as_deref().map_or(others, |stop| stop.suspension.kind.blocks_as());
         (self.status == Status::Blocked).then_some(reason)
     }
 

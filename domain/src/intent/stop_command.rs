@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::base::ids::SuspensionId;
 use crate::people::authority::Action;
-use crate::suspension::stop::{Mode, Stage};
+use crate::suspension::stop::{Conditions, Fired, Mode, ResumeOwner, Stage};
 
 /// A command about the stop of an intent.
 #[derive(Clone, Debug)]
@@ -17,6 +17,24 @@ pub enum StopCommand {
         mode: Mode,
         /// The reason.
         reason: Option<String>,
+    },
+    /// Park the intent: its agent stops by itself until a condition is met.
+    Park {
+        /// The id that the suspension will have.
+        id: SuspensionId,
+        /// The reason.
+        reason: String,
+        /// The conditions under which it goes on; absent if it waits to be resumed.
+        conditions: Option<Box<Conditions>>,
+        /// Who is expected to let it go on.
+        resume_owner: ResumeOwner,
+    },
+    /// An event came.
+    Fire {
+        /// The suspension.
+        suspension_id: SuspensionId,
+        /// The event.
+        fired: Box<Fired>,
     },
     /// Say how far the agent has stopped.
     Settle {
@@ -43,6 +61,8 @@ impl StopCommand {
     pub fn action(&self) -> Action {
         match self {
             Self::Pause { .. } => Action::Pause,
+            Self::Park { .. } => Action::Park,
+            Self::Fire { .. } => Action::FireEvent,
             Self::Settle { .. } => Action::Settle,
             Self::Resume { .. } => Action::Resume,
         }
@@ -51,8 +71,10 @@ impl StopCommand {
     /// The suspension that the command names.
     pub fn names_suspension(&self) -> Option<SuspensionId> {
         match self {
-            Self::Settle { suspension_id, .. } | Self::Resume { suspension_id, .. } => Some(*suspension_id),
-            Self::Pause { .. } => None,
+            Self::Settle { suspension_id, .. } | Self::Resume { suspension_id, .. } | Self::Fire { suspension_id, .. } => {
+                Some(*suspension_id)
+            }
+            Self::Pause { .. } | Self::Park { .. } => None,
         }
     }
 }

@@ -9,11 +9,15 @@ use crate::base::ids::SuspensionId;
 use crate::base::name::Owner;
 use crate::intent::Intent;
 use crate::people::principal::Credential;
-use crate::suspension::stop::{Cause, Gone, Initiator, Mode, Stage, Stop, Terms};
-use crate::suspension::{Asker, Ending, Kind, Resolution, ResolutionReason, Suspension};
+use crate::suspension::stop::{Cause, Conditions, Gone, Initiator, Mode, OnTimeout, ResumeOwner, Stage, Stop, Terms};
+use crate::suspension::{Asker, Ending, FallbackPolicy, Kind, Resolution, ResolutionReason, Suspension};
 
 /// The type of the events by which an intent is paused.
 pub const PAUSED: &str = "lifecycle.paused";
+/// The type of the events by which an agent parks its intent.
+pub const PARKED: &str = "lifecycle.parked";
+/// The type of the events that give the time of an outage back to a parked intent.
+pub const EXTENDED: &str = "lifecycle.extended";
 /// The type of the events that say how far the agent has stopped.
 pub const SETTLED: &str = "lifecycle.settled";
 /// The type of the events by which an intent goes on.
@@ -27,6 +31,10 @@ pub const CLOSED: &str = "lifecycle.closed";
 pub enum StopEvent {
     /// The intent was paused.
     Paused(Box<Paused>),
+    /// The agent parked the intent.
+    Parked(Box<Parked>),
+    /// The time of an outage was given back.
+    Extended(Extended),
     /// The agent has stopped further.
     Settled(Settled),
     /// The intent goes on.
@@ -59,6 +67,44 @@ pub struct Paused {
     pub by: Option<Asker>,
 }
 
+/// An intent that its agent parked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parked {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The reason.
+    pub reason: String,
+    /// The conditions under which it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
+    /// When the time of the conditions is over.
+    #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Who is expected to let it go on.
+    pub resume_owner: ResumeOwner,
+    /// The subject that parked it.
+    pub parked_by: String,
+    /// The credential of that subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+    /// The name and the owner of the credential. The event has the name as its actor, and the server's log has the owner.
+    #[serde(skip)]
+    pub by: Option<Asker>,
+}
+
+/// The time of an outage that was given back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extended {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The deadline before.
+    #[serde(with = "crate::base::time::z")]
+    pub old_expires_at: DateTime<Utc>,
+    /// The deadline from now on.
+    #[serde(with = "crate::base::time::z")]
+    pub new_expires_at: DateTime<Utc>,
+}
+
 /// An agent that has stopped further.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
@@ -83,6 +129,12 @@ pub struct Resumed {
     pub input: Option<Value>,
     /// Whether the agent goes on with all that it remembers.
     pub continue_transcript: bool,
+    /// A summary of the time for which it was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The name of the event that let it go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
     /// The subject that resumed it.
     pub resumed_by: String,
     /// The credential of that subject.
@@ -109,6 +161,8 @@ impl StopEvent {
     pub fn suspension_id(&self) -> SuspensionId {
         match self {
             Self::Paused(paused) => paused.suspension_id,
+            Self::Parked(parked) => parked.suspension_id,
+            Self::Extended(extended) => extended.suspension_id,
             Self::Settled(settled) => settled.suspension_id,
             Self::Resumed(resumed) => resumed.suspension_id,
             Self::Closed(closed) => closed.suspension_id,
@@ -119,6 +173,8 @@ impl StopEvent {
     pub fn event_type(&self) -> &'static str {
         match self {
             Self::Paused(_) => PAUSED,
+            Self::Parked(_) => PARKED,
+            Self::Extended(_) => EXTENDED,
             Self::Settled(_) => SETTLED,
             Self::Resumed(_) => RESUMED,
             Self::Closed(_) => CLOSED,
@@ -129,7 +185,7 @@ impl StopEvent {
     pub fn ends(&self) -> bool {
         match self {
             Self::Resumed(_) | Self::Closed(_) => true,
-            Self::Paused(_) | Self::Settled(_) => false,
+            Self::Paused(_) | Self::Parked(_) | Self::Extended(_) | Self::Settled(_) => false,
         }
     }
 
@@ -144,6 +200,8 @@ impl StopEvent {
         }
         Some(match event_type {
             PAUSED => of(payload, |paused| Self::Paused(Box::new(paused))),
+            PARKED => of(payload, |parked| Self::Parked(Box::new(parked))),
+            EXTENDED => of(payload, Self::Extended),
             SETTLED => of(payload, Self::Settled),
             RESUMED => of(payload, |resumed| Self::Resumed(Box::new(resumed))),
             CLOSED => of(payload, Self::Closed),
@@ -153,20 +211,36 @@ impl StopEvent {
 
     /// The terms of the stop that the event begins.
     pub fn terms(&self) -> Option<Terms> {
-        let Self::Paused(paused) = self else { return None };
-        let Paused { mode, reason, initiator, paused_by, .. } = &**paused;
-        Some(Terms { mode: *mode, reason: reason.clone(), initiator: *initiator, initiated_by: paused_by.clone() })
+        match self {
+            Self::Paused(paused) => {
+                let Paused { mode, reason, initiator, paused_by, .. } = &**paused;
+                let (mode, reason, initiated_by) = (Some(*mode), reason.clone(), paused_by.clone());
+                Some(Terms { mode, reason, initiator: *initiator, initiated_by, conditions: None, resume_owner: None })
+            }
+            Self::Parked(parked) => Some(Terms {
+                mode: None,
+                reason: Some(parked.reason.clone()),
+                initiator: Initiator::Itself,
+                initiated_by: parked.parked_by.clone(),
+                conditions: parked.conditions.clone(),
+                resume_owner: Some(parked.resume_owner),
+            }),
+            Self::Extended(_) | Self::Settled(_) | Self::Resumed(_) | Self::Closed(_) => None,
+        }
     }
 
     /// How the stop ended that the event ends.
     pub fn gone(&self) -> Option<Gone> {
         match self {
             Self::Resumed(resumed) => {
-                let Resumed { cause, input, continue_transcript, .. } = &**resumed;
-                Some(Gone { cause: *cause, input: input.clone(), continue_transcript: *continue_transcript })
+                let Resumed { cause, input, continue_transcript, digest, event, .. } = &**resumed;
+                let (input, digest, event) = (input.clone(), digest.clone(), event.clone());
+                Some(Gone { cause: *cause, input, continue_transcript: *continue_transcript, digest, event })
             }
-            Self::Closed(closed) => Some(Gone { cause: closed.cause, input: None, continue_transcript: false }),
-            Self::Paused(_) | Self::Settled(_) => None,
+            Self::Closed(closed) => {
+                Some(Gone { cause: closed.cause, input: None, continue_transcript: false, digest: None, event: None })
+            }
+            Self::Paused(_) | Self::Parked(_) | Self::Extended(_) | Self::Settled(_) => None,
         }
     }
 
@@ -174,11 +248,29 @@ impl StopEvent {
     pub(super) fn apply(&self, intent: &mut Intent, dated: DateTime<Utc>) {
         match self {
             Self::Paused(paused) => {
-                let unknown = || Asker { name: paused.paused_by.clone(), owner: Owner(paused.paused_by.clone()) };
-                let by = paused.by.clone().unwrap_or_else(unknown);
+                let by = paused.by.clone().unwrap_or_else(|| unknown(&paused.paused_by));
                 let suspension = Suspension::stopping(paused.suspension_id, intent.id, Kind::Paused, dated, by);
                 let (stage, terms) = (paused.stage, self.terms());
                 intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
+            }
+            Self::Parked(parked) => {
+                let by = parked.by.clone().unwrap_or_else(|| unknown(&parked.parked_by));
+                let mut suspension = Suspension::stopping(parked.suspension_id, intent.id, Kind::Parked, dated, by);
+                suspension.expires_at = parked.expires_at;
+                let timeout = parked.conditions.as_ref().and_then(|conditions| conditions.timeout.as_ref());
+                // The rows of questions know three policies for silence. A parked intent that goes on in silence has one of the two
+                // that let an intent go on, so the time of an outage is given back to it as to those questions.
+                if timeout.is_some_and(|timeout| timeout.on_timeout != OnTimeout::Fail) {
+                    suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
+                }
+                let (stage, terms) = (Stage::Suspended, self.terms());
+                intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
+            }
+            Self::Extended(extended) => {
+                if let Some(stop) = intent.stop.as_mut().filter(|stop| stop.suspension.id == extended.suspension_id) {
+                    stop.suspension.expires_at = Some(extended.new_expires_at);
+                    stop.suspension.version += 1;
+                }
             }
             Self::Settled(settled) => {
                 if let Some(stop) = intent.stop.as_mut().filter(|stop| stop.suspension.id == settled.suspension_id) {
@@ -193,7 +285,9 @@ impl StopEvent {
             }
             Self::Closed(closed) => {
                 let by = Some(closed.closed_by.clone());
-                let (resolution, reason) = (Resolution::Cancelled, Some(ResolutionReason::Withdrawn));
+                let is_over = closed.cause == Cause::Timeout;
+                let withdrawn = (Resolution::Cancelled, Some(ResolutionReason::Withdrawn));
+                let (resolution, reason) = if is_over { (Resolution::Expired, None) } else { withdrawn };
                 self.end(intent, Ending { resolution, reason, at: dated, response: None, by, metadata: None });
             }
         }
@@ -213,4 +307,9 @@ impl StopEvent {
         stop.gone = self.gone();
         intent.past_stop = Some(stop);
     }
+}
+
+/// The agent with this name, if the log of its intent alone is known.
+fn unknown(name: &str) -> Asker {
+    Asker { name: name.to_owned(), owner: Owner(name.to_owned()) }
 }

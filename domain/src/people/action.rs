@@ -69,6 +69,10 @@ pub enum Action {
     ReadDrafts,
     /// Stop the work of an agent on an intent.
     Pause,
+    /// Stop one's own work until a condition is met.
+    Park,
+    /// Tell of an event for which parked work may wait.
+    FireEvent,
     /// Say how far one's own work has stopped.
     Settle,
     /// Let stopped work go on.
@@ -115,7 +119,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 56] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -170,5 +174,7 @@ impl Action {
         Self::Pause,
         Self::Settle,
         Self::Resume,
+        Self::Park,
+        Self::FireEvent,
     ];
 }

@@ -145,10 +145,11 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog | Action::Export => is_admin || is_auditor,
         Action::ReadInbox => matches!(principal.role, Role::Operator | Role::Admin | Role::Auditor),
         Action::ReportBounce => principal.role == Role::Channel,
+        Action::FireEvent => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         // A gateway may use a receipt only of a question that it was handed.
         Action::ConsumeReceipt => principal.role == Role::Verifier || principal.tied_to.is_some(),
         // Only the work on an intent is stopped.
-        Action::Pause | Action::Settle | Action::Resume => false,
+        Action::Pause | Action::Park | Action::Settle | Action::Resume => false,
     };
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
@@ -325,6 +326,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::ReadDrafts
         | Action::Pause
         | Action::Resume
+        | Action::FireEvent
         | Action::DecideAccess
         | Action::Govern
         | Action::Preview
@@ -358,6 +360,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Lease
         | Action::Suspend
         | Action::Cancel
+        | Action::Park
         | Action::Settle
         | Action::AddDependency
         | Action::RemoveDependency
@@ -434,26 +437,26 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox; of hands: claim release delegate reassign; of drafts: save read; of work, which is another object: pause settle resume.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox; of hands: claim release delegate reassign; of drafts: save read; of work, which is another object: pause settle resume park; of events: fire.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self 403 403 403
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self 403 403 403
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes yes yes yes yes yes yes 403 403 403
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403 403 403 403
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403 403 403 403
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes yes yes yes yes 403 403 403 403 403
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self 403 403 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self 403 403 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 yes 403 403 403
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403
-verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self 403 403 403 403 yes
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self 403 403 403 403 yes
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes yes yes yes yes yes yes 403 403 403 403 yes
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403 403 403 403 403 yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403 403 403 403 403 yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes yes yes yes yes 403 403 403 403 403 403 yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self 403 403 403 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self 403 403 403 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 yes 403 403 403 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes
+verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403
+verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403
+verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -548,6 +551,7 @@ verifier foreign: 403 403 403 403
                 Action::ReportBounce,
                 Action::ReadReceipt,
                 Action::ConsumeReceipt,
+                Action::FireEvent,
             ]
             .contains(&action);
             assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");

@@ -84,10 +84,10 @@ pub(super) fn authorize(principal: &Principal, action: Action, work: &Work<'_>) 
     #[expect(clippy::wildcard_enum_match_arm, reason = "every other action has another object")]
     let allowed = match action {
         Action::Pause if part.works && !part.is_parent => {
-            return forbidden("an agent does not pause its own work: it ends its turn, and goes on when it likes");
+            return forbidden("an agent does not pause its own work: it parks it");
         }
         Action::Pause => part.is_person || part.is_parent || part.is_agent && part.is_at_one,
-        Action::Settle => part.works || part.is_agent && part.is_at_one,
+        Action::Park | Action::Settle => part.works || part.is_agent && part.is_at_one,
         Action::Resume if kind == Kind::Paused && (part.works || part.is_at_one) => {
             return forbidden("the agent whose work is paused, and keys of its owner, never resume it");
         }

@@ -25,6 +25,9 @@ pub enum StopRefusal {
         /// The subject that resumed it.
         resumed_by: Option<String>,
     },
+    /// The time of the conditions was over.
+    #[error("HARN-SUS-006: the time for which the intent was parked was over before")]
+    TimeOver,
     /// The intent has ended.
     #[error("HARN-SUS-010: the intent is {status}, so it cannot be resumed")]
     IntentEnded {
@@ -47,7 +50,7 @@ impl StopRefusal {
             Self::NotRunning { .. } => Some("HARN-SUS-001"),
             Self::NotStopped => Some("HARN-SUS-003"),
             Self::Mismatch => Some("HARN-SUS-004"),
-            Self::Lost { .. } => Some("HARN-SUS-006"),
+            Self::Lost { .. } | Self::TimeOver => Some("HARN-SUS-006"),
             Self::IntentEnded { .. } => Some("HARN-SUS-010"),
             Self::StatusIsHeld => None,
         }

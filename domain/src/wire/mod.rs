@@ -84,7 +84,9 @@ pub use self::requests::{
 };
 pub use self::several::{OptionRequest, QuestionRequest};
 pub use self::signals::{Signal, is_signalled};
-pub use self::stops::{PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopResolution, SuspensionView};
+pub use self::stops::{
+    FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopResolution, SuspensionView,
+};
 pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{
     CancelRequest, ChoiceRequest, ClaimRequest, CountedAnswer, DelegateRequest, ExtendRequest, HandedOn, QuorumRequest,

@@ -5,7 +5,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::stopping;
 use domain::base::ids::SuspensionId;
 use domain::people::authority::Action;
-use domain::wire::{PauseRequest, ResumeRequest, SettleRequest, StopRecord};
+use domain::problem::Rejection;
+use domain::wire::{FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord};
 use store::Target;
 
 use crate::edge::admission::Work;
@@ -18,9 +19,11 @@ use crate::edge::write::{Write, respond};
 
 pub(super) fn intent_routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/intents/{intent_id}/pause", [post(Work::Write, pause)]);
+    routes.keyed(Surface::Ours, "/intents/{intent_id}/park", [post(Work::Write, park)]);
 }
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/events", [post(Work::Write, fire)]);
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/settle", [post(Work::Write, settle)]);
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/resume", [post(Work::Write, resume)]);
 }
@@ -38,6 +41,36 @@ pub(super) async fn pause(request: HttpRequest, shared: Data<Shared>) -> Result<
     let write = Write { action: Action::Pause, scope: "POST /intents/{id}/pause", if_match_required: false };
     let command = |body: PauseRequest| stopping::pausing(id, body);
     Ok(respond(write.send(&request, caller, &shared, body, command).await?))
+}
+
+/// Parks an intent: its agent stops by itself, and the status becomes `blocked` until a condition is met or the intent is resumed.
+///
+/// An agent that parks what is parked gets the same record, and nothing is written.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/park", tag = "lifecycle", request_body = ParkRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_active`: the intent is not active; `version_conflict`"), (status = 422, description = "`invalid`: each problem of the conditions at its path")))]
+pub(super) async fn park(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let write = Write { action: Action::Park, scope: "POST /intents/{id}/park", if_match_required: false };
+    let command = |body: ParkRequest| stopping::parking(id, body);
+    Ok(respond(write.send(&request, caller, &shared, body, command).await?))
+}
+
+/// Tells of an event: the parked intents that wait for it go on. Those of an operator's or admin's key come from the provider `placet`, those
+/// of a gateway from `webhook`.
+///
+/// An event is not kept: an intent that is parked a moment later does not go on because of it. A repeated call wakes those that the first one
+/// did not reach.
+#[utoipa::path(post, path = "/api/v1/events", tag = "lifecycle", request_body = FireRequest, responses(
+    (status = 200, body = FiredView), (status = 403), (status = 422)))]
+pub(super) async fn fire(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let read = Json::of(&request)?.into().and_then(|body: FireRequest| stopping::firing(body, &caller.principal));
+    let event = read.map_err(|errors| Rejection::Invalid { errors });
+    let woken = shared.store.fire(caller.principal, event).await?;
+    Ok(HttpResponse::Ok().json(FiredView { woken }))
 }
 
 /// Says how far the agent has stopped: it has acknowledged the pause (`quiescing`), or its turn has ended (`suspended`). For the agents that

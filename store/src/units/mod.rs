@@ -63,3 +63,4 @@ pub(crate) mod tree;
 pub(crate) mod unsent;
 pub(crate) mod upkeep;
 pub(crate) mod views;
+pub(crate) mod waking;

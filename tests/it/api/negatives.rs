@@ -1,5 +1,4 @@
-//! Each operation of the interface description must refuse each kind of bad request. An operation that has no row in this file
-//! fails the first test.
+//! Each operation of the description must refuse each kind of bad request. An operation without a row fails the first test.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -644,6 +643,7 @@ on_each_store! {
                     "{plan_id}" => json!({"state": "active"}),
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
+                    "park" => json!({"reason": "r"}),
                     "extend" => json!({"seconds": 60}),
                     "delegate" => json!({"to": "ada@example.com"}),
                     "reassign" => json!({"assignees": {"roles": ["admin"]}}),

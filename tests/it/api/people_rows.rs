@@ -37,6 +37,11 @@ pub(super) fn rows() -> Vec<Row> {
             .forbidden(&[Agent, Auditor, Channel])
             .invalid(json!({"mode": "now"}), "mode")
             .versioned(false),
+        Row::new("POST /api/v1/intents/{intent_id}/park", Agent)
+            .forbidden(&[Operator, Admin, Auditor, Channel])
+            .invalid(json!({"reason": ""}), "reason")
+            .versioned(false),
+        Row::new("POST /api/v1/events", Operator).forbidden(&[Agent, Auditor, Verifier]).invalid(json!({"name": ""}), "name"),
         Row::new("POST /api/v1/suspensions/{suspension_id}/settle", Agent)
             .forbidden(&[Operator, Admin, Auditor, Channel])
             .invalid(json!({"stage": "requested"}), "stage")

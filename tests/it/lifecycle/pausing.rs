@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const INTENTS: &str = "api/v1/intents";
 
-async fn pause(api: &Api, intent: IntentId, body: Value) -> Reply {
+pub(super) async fn pause(api: &Api, intent: IntentId, body: Value) -> Reply {
     api.post(&format!("{INTENTS}/{intent}/pause"), body).await
 }
 
@@ -22,11 +22,11 @@ async fn paused(api: &Api, intent: IntentId) -> String {
     id_of(&pause(api, intent, json!({})).await.ok())
 }
 
-fn id_of(record: &Value) -> String {
+pub(super) fn id_of(record: &Value) -> String {
     record["id"].as_str().unwrap().to_owned()
 }
 
-async fn resume(api: &Api, id: &str, body: Value) -> Reply {
+pub(super) async fn resume(api: &Api, id: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/suspensions/{id}/resume"), body).await
 }
 
@@ -34,13 +34,13 @@ async fn settle(api: &Api, id: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/suspensions/{id}/settle"), body).await
 }
 
-async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
+pub(super) async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
     let version = api.intent(intent).await["version"].to_string();
     api.post_at(&format!("{INTENTS}/{intent}/status"), &version, json!({"status": status})).await
 }
 
 /// The Harn code of a refusal, with its status and its own code.
-fn harn(reply: &Reply) -> (u16, &str, &str) {
+pub(super) fn harn(reply: &Reply) -> (u16, &str, &str) {
     let (status, code) = reply.problem();
     let harn = reply.body["harn_code"].as_str().unwrap_or_default();
     assert!(harn.is_empty() || reply.body["detail"].as_str().unwrap().starts_with(harn), "{reply:?}");
@@ -48,7 +48,7 @@ fn harn(reply: &Reply) -> (u16, &str, &str) {
 }
 
 /// The types of the events since the intent began.
-async fn since_it_began(api: &Api, intent: IntentId) -> Vec<String> {
+pub(super) async fn since_it_began(api: &Api, intent: IntentId) -> Vec<String> {
     api.event_types(intent).await.split_off(1)
 }
 

@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 84] = [
+const ASKED_FOR: [&str; 85] = [
     "execute",
     "create",
     "intent",
@@ -103,6 +103,7 @@ const ASKED_FOR: [&str; 84] = [
     "next_question",
     "dashboard",
     "either",
+    "fire",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -165,7 +166,7 @@ const OWN: [&str; 55] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 21] = [
+const ACTIONS: [Action; 22] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
@@ -185,6 +186,7 @@ const ACTIONS: [Action; 21] = [
     Action::Extend,
     Action::Remind,
     Action::Pause,
+    Action::Park,
     Action::Settle,
     Action::Resume,
 ];
@@ -273,6 +275,7 @@ async fn column(
     push("subscriptions", cell(store.subscriptions(me(), wrong())).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("either", cell(store.either(me(), question)).await);
+    push("fire", cell(store.fire(me(), wrong())).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("would_ask", cell(store.would_ask(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
@@ -412,6 +415,7 @@ execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403 
 execute Extend         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Remind         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Pause          | 403  yes  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Park           | yes  yes  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Settle         | yes  yes  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Resume         | 403  403  404  | 403  403  yes  | 403  403  yes  | 403  403  403  | 403  403  403  | 403  403  403
 create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
@@ -442,6 +446,7 @@ unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403 
 subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 either                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+fire                   | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 would_ask              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -291,6 +291,13 @@ impl<'k> Course<'k> {
                     paused.by = Some(self.asker(&event.actor));
                     paused.reason = None;
                 }
+                if let StopEvent::Parked(parked) = &mut *change {
+                    if event.actor.len() > NAME_BYTES_MAX || parked.parked_by.len() > NAME_BYTES_MAX {
+                        return self.forget(Doubt::Unknown);
+                    }
+                    parked.by = Some(self.asker(&event.actor));
+                    parked.reason = String::new();
+                }
                 self.evolve(event, &Event::Stop(change));
             }
             Payload::Tracked(tracked) => {

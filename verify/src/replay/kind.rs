@@ -5,7 +5,7 @@ use domain::intent::event::{
     ESCALATION_RESOLVED,
 };
 use domain::intent::hands::{CLAIM_RELEASED, CLAIMED, DELEGATED, REASSIGNED};
-use domain::intent::stop_event::{CLOSED, PAUSED, RESUMED, SETTLED};
+use domain::intent::stop_event::{CLOSED, EXTENDED, PARKED, PAUSED, RESUMED, SETTLED};
 use domain::portfolio::membership;
 
 /// The kind of an event.
@@ -95,7 +95,7 @@ impl Kind {
             "delivery.sent" | "delivery.bounced" => Self::Delivered,
             membership::ADDED | membership::REMOVED => Self::Placed,
             "agent_assigned" | "agent_unassigned" => Self::Assigned,
-            PAUSED | SETTLED | RESUMED | CLOSED => Self::Stopped,
+            PAUSED | PARKED | EXTENDED | SETTLED | RESUMED | CLOSED => Self::Stopped,
             _ => Self::Other,
         }
     }

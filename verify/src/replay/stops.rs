@@ -2,14 +2,14 @@
 
 use domain::base::ids::SuspensionId;
 use domain::base::text::quoted;
-use domain::intent::stop_event::{Paused, Resumed, Settled, StopEvent};
+use domain::intent::stop_event::{Extended, Parked, Paused, Resumed, Settled, StopEvent};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::people::stopping::{Stopped, Work};
-use domain::suspension::stop::Stop;
+use domain::suspension::stop::{Cause, Conditions, OnTimeout, Stop};
 
 use super::course::{Course, Due, Happened};
-use super::doubt::{Doubt, Fault, Judged};
+use super::doubt::{Doubt, Doubts, Fault, Judged};
 use super::keys::{Acted, SHOWN_MAX, Who};
 use crate::finding::Code;
 
@@ -18,11 +18,14 @@ impl Course<'_> {
     pub(super) fn stop(&mut self, event: &Happened, change: &StopEvent) -> Judged {
         match change {
             StopEvent::Paused(paused) => self.paused(event, paused),
+            StopEvent::Parked(parked) => self.parked(event, parked),
+            StopEvent::Extended(extended) => self.extended_stop(event, extended),
             StopEvent::Settled(settled) => self.settled(event, settled),
             StopEvent::Resumed(resumed) => self.resumed(event, resumed),
             StopEvent::Closed(closed) => {
-                if self.open_stop(closed.suspension_id).is_none() {
-                    return self.not_stopped(closed.suspension_id);
+                let Some(stop) = self.open_stop(closed.suspension_id) else { return self.not_stopped(closed.suspension_id) };
+                if closed.cause == Cause::Timeout {
+                    timed_out(stop, event, OnTimeout::Fail)?;
                 }
                 self.due.push_back(Due::Status { is_abandoned: true });
                 Ok(self.who_stops(event, &closed.closed_by, closed.credential)?.doubts)
@@ -42,9 +45,64 @@ impl Course<'_> {
         self.may_stop(event, &who, Action::Pause, None, "paused the intent")
     }
 
+    fn parked(&self, event: &Happened, parked: &Parked) -> Judged {
+        if self.intent.open.is_some() {
+            return Err(Fault::new(Code::QuestionOpen, "The intent was parked although its question was open."));
+        }
+        if self.intent.stop.is_some() {
+            return Err(Fault::new(Code::DecisionDiffers, "The intent was parked although it was stopped already."));
+        }
+        let who = self.who_stops(event, &parked.parked_by, parked.credential)?;
+        if who.doubts.is_empty() && who.principal.role != Role::Agent {
+            return Err(not_allowed(&who.principal, event, "parked the intent"));
+        }
+        Ok(who.doubts)
+    }
+
+    fn extended_stop(&self, event: &Happened, extended: &Extended) -> Judged {
+        let Some(stop) = self.open_stop(extended.suspension_id) else { return self.not_stopped(extended.suspension_id) };
+        if stop.suspension.expires_at != Some(extended.old_expires_at) || extended.new_expires_at <= extended.old_expires_at {
+            return Err(Fault::new(
+                Code::DecisionDiffers,
+                "The time of a parked intent was not moved later, or had another end before.",
+            ));
+        }
+        if event.actor != Principal::server().name {
+            return Err(Fault::new(Code::ChangeNotAllowed, "The server alone gives the time of an outage back."));
+        }
+        Ok(Doubts::new())
+    }
+
     fn resumed(&self, event: &Happened, resumed: &Resumed) -> Judged {
         let Some(stop) = self.open_stop(resumed.suspension_id) else { return self.not_stopped(resumed.suspension_id) };
         let who = self.who_stops(event, &resumed.resumed_by, resumed.credential)?;
+        match resumed.cause {
+            Cause::ExplicitResume => {}
+            Cause::Timeout => {
+                let on_timeout = if resumed.digest.is_some() { OnTimeout::ResumeWithSummary } else { OnTimeout::ResumeWithInput };
+                timed_out(stop, event, on_timeout)?;
+                let is_server = who.principal == Principal::server();
+                return if is_server {
+                    Ok(who.doubts)
+                } else {
+                    Err(not_allowed(&who.principal, event, "ended a time that was over"))
+                };
+            }
+            Cause::ExternalEvent | Cause::ConditionFired => {
+                let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+                let waits_for = conditions.map(Conditions::waits_for).unwrap_or_default();
+                if !waits_for.iter().any(|(name, _)| Some(*name) == resumed.event.as_deref()) {
+                    return Err(Fault::new(
+                        Code::DecisionDiffers,
+                        "The intent went on because of an event for which it did not wait.",
+                    ));
+                }
+                let may_fire = authorize(&who.principal, Action::FireEvent, Object::Server);
+                return may_fire
+                    .map_or_else(|_| Err(not_allowed(&who.principal, event, "told of an event")), |()| Ok(who.doubts));
+            }
+            Cause::Closed => return Err(Fault::new(Code::DecisionDiffers, "The intent went on because it was abandoned.")),
+        }
         self.may_stop(event, &who, Action::Resume, Some(stop), "let the intent go on")
     }
 
@@ -109,4 +167,15 @@ fn not_allowed(by: &Principal, event: &Happened, what: &str) -> Fault {
         Code::ChangeNotAllowed,
         format!("{actor} {what}, with a credential of the role {}, which may not do this.", by.role),
     )
+}
+
+/// Whether the time of a stop was over when an event says so, and this is what its conditions say about it.
+fn timed_out(stop: &Stop, event: &Happened, on_timeout: OnTimeout) -> Result<(), Fault> {
+    let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+    let said = conditions.and_then(|conditions| conditions.timeout.as_ref()).map(|timeout| timeout.on_timeout);
+    if !stop.suspension.is_expired(event.at) || said != Some(on_timeout) {
+        let text = "The time of a parked intent ended it before it was over, or in another way than its conditions say.";
+        return Err(Fault::new(Code::DecisionDiffers, text));
+    }
+    Ok(())
 }

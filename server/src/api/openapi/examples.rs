@@ -26,6 +26,11 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             json!({})
         }
         "lifecycle_pause" => json!({ "mode": "finish_step", "reason": "The supplier is being checked." }),
+        "lifecycle_park" => json!({
+            "reason": "Waiting for the review.",
+            "conditions": { "on_event": "review.approved", "timeout": { "duration_minutes": 60, "on_timeout": "resume_with_summary" } },
+        }),
+        "lifecycle_fire" => json!({ "name": "review.approved", "payload": { "review": 7 } }),
         "lifecycle_settle" => json!({ "stage": "suspended" }),
         "lifecycle_resume" => json!({ "input": "The supplier is fine." }),
         "suspensions_save_draft" => json!({ "values": { "comment": "Waiting for the carrier." } }),

@@ -3,12 +3,13 @@
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use domain::suspension::stop::Stage;
+use domain::suspension::stop::{Provider, Stage};
 
 use super::Writing;
 use crate::postgres::session::Session;
+use crate::rows::stops::ANY;
 use crate::rows::{Code, ReadStops, RowsResult, WriteStops};
-use crate::schema::{stops, suspensions};
+use crate::schema::{stops, suspensions, wakes};
 
 impl WriteStops for Writing<'_> {
     fn insert_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()> {
@@ -19,6 +20,19 @@ impl WriteStops for Writing<'_> {
 
     fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()> {
         diesel::update(stops::table.find(suspension)).set(stops::stage.eq(stage.code())).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn insert_wake(&mut self, suspension: i64, name: &str, provider: Option<Provider>) -> RowsResult<()> {
+        let provider = wakes::provider.eq(provider.map_or(ANY, Code::code));
+        let row = (wakes::name.eq(name), wakes::suspension.eq(suspension), provider);
+        diesel::insert_into(wakes::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn delete_wake(&mut self, suspension: i64, name: &str) -> RowsResult<()> {
+        let waited = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.eq(suspension));
+        diesel::delete(waited).execute(self.session.conn()?)?;
         Ok(())
     }
 }
@@ -34,6 +48,13 @@ impl ReadStops for Session {
     fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage> {
         let stage = stops::table.find(suspension).select(stops::stage);
         Stage::from_code(stage.get_result::<i32>(self.conn()?)?)
+    }
+
+    fn parked_for(&mut self, name: &str, provider: Provider, after: i64, limit: u32) -> RowsResult<Vec<i64>> {
+        let counts = wakes::provider.eq_any([ANY, provider.code()]);
+        let waiting = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.gt(after)).filter(counts);
+        let waiting = waiting.order(wakes::suspension).limit(i64::from(limit)).select(wakes::suspension);
+        Ok(waiting.load(self.conn()?)?)
     }
 
     fn open_stops(&mut self) -> RowsResult<i64> {
