@@ -10,6 +10,7 @@ use crate::base::passkey_fault::PasskeyFault;
 use crate::base::time::rfc3339;
 use crate::suspension::lease::Lease;
 use crate::suspension::proposal::Change;
+use crate::suspension::stop_refusal::StopRefusal;
 use crate::suspension::{RequiredAssurance, Resolution, ResolutionReason};
 
 /// Why the server refused a request. A refusal is an answer, not a failure: the state is as it was.
@@ -428,6 +429,9 @@ pub enum Rejection {
     /// While the intent waits for a person, only the agent that asked can take a lease.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
+    /// A command about the stop of an intent.
+    #[error("{0}")]
+    Stop(Box<StopRefusal>),
 }
 
 /// The lease by which an agent directs an intent.
@@ -508,11 +512,11 @@ impl Rejection {
             Self::Invalid { .. } => entry("invalid", 422, "Invalid request"),
             Self::InvalidChoice { .. } => entry("invalid_choice", 422, "Invalid choice"),
             Self::VersionConflict { .. } => entry("version_conflict", 409, "Version conflict"),
-            Self::Expired { .. } => entry("expired", 409, "Deadline passed"),
-            Self::AlreadyResolved { .. } => entry("already_resolved", 409, "Already resolved"),
-            Self::SuspensionMismatch => entry("suspension_mismatch", 409, "Suspension mismatch"),
-            Self::NotSuspended => entry("not_suspended", 409, "Not suspended"),
-            Self::NotActive { .. } => entry("not_active", 409, "Not active"),
+            Self::Expired { .. } => stops::EXPIRED,
+            Self::AlreadyResolved { .. } => stops::ALREADY_RESOLVED,
+            Self::SuspensionMismatch => stops::MISMATCH,
+            Self::NotSuspended => stops::NOT_SUSPENDED,
+            Self::NotActive { .. } => stops::NOT_ACTIVE,
             Self::SuspensionIsServerOwned => entry("suspension_is_server_owned", 409, "Owned by the server"),
             Self::NotAnnounced => entry("not_announced", 409, "Not announced"),
             Self::RecordIdUsed => entry("record_id_used", 409, "Id used before"),
@@ -563,6 +567,7 @@ impl Rejection {
             Self::IntentSuspended => entry("intent_suspended", 409, "The intent waits for a person"),
             Self::IntentBlocked => entry("intent_blocked", 409, "The intent is blocked"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
+            Self::Stop(refusal) => stops::entry_of(refusal),
         }
     }
 }
@@ -584,6 +589,28 @@ const fn entry(code: &'static str, status: u16, title: &'static str) -> Entry {
 
 /// The row that would take three lines of the table.
 const PORTFOLIO_DEADLINE_PASSED: Entry = entry("portfolio_deadline_passed", 409, "The deadline of the portfolio has passed");
+
+/// Refusals of commands about stops. Most of them have the code of the same refusal about questions.
+mod stops {
+    use super::{Entry, StopRefusal, entry};
+
+    pub(super) const ALREADY_RESOLVED: Entry = entry("already_resolved", 409, "Already resolved");
+    pub(super) const EXPIRED: Entry = entry("expired", 409, "Deadline passed");
+    pub(super) const MISMATCH: Entry = entry("suspension_mismatch", 409, "Suspension mismatch");
+    pub(super) const NOT_SUSPENDED: Entry = entry("not_suspended", 409, "Not suspended");
+    pub(super) const NOT_ACTIVE: Entry = entry("not_active", 409, "Not active");
+
+    pub(super) fn entry_of(refusal: &StopRefusal) -> Entry {
+        match refusal {
+            StopRefusal::NotRunning { .. } | StopRefusal::IntentEnded { .. } => NOT_ACTIVE,
+            StopRefusal::NotStopped => NOT_SUSPENDED,
+            StopRefusal::Mismatch => MISMATCH,
+            StopRefusal::Lost { .. } => ALREADY_RESOLVED,
+            StopRefusal::TimeOver => EXPIRED,
+            StopRefusal::StatusIsHeld => entry("intent_stopped", 409, "The intent is paused or parked"),
+        }
+    }
+}
 
 /// Refusals and failures of the HTTP layer itself, beside the `Rejection`s of the domain.
 pub mod edge {

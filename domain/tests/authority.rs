@@ -1,14 +1,16 @@
 //! Who may answer: every route to an answer, beside everything that a question can demand. `authority.txt` has the expected table.
 
-use domain::base::ids::{DeliveryId, KeyId, SessionId};
+use domain::base::ids::{AccessId, DeliveryId, KeyId, SessionId};
 use domain::base::name::Owner;
+use domain::people::access::{Entry, Permission};
 use domain::people::answerer::{Answerer, answers_for};
 use domain::people::authority::{Action, Demands, Object, Ownership, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
+use domain::people::stopping::{Stopped, Work};
 use domain::problem::Rejection;
 use domain::suspension::assignees::{AssignedRole, Assignees};
 use domain::suspension::hands::{Handed, Hands};
-use domain::suspension::{Asker, RequiredAssurance};
+use domain::suspension::{Asker, Kind, RequiredAssurance};
 use uuid::Uuid;
 
 const GOLDEN: &str = include_str!("authority.txt");
@@ -354,13 +356,79 @@ fn no_line_of_the_floors_lets_an_answer_below_them_through() {
     }
 }
 
+/// The lines about the work on an intent: for a role and a part in that work, the verdicts for a pause, for settling, for the resumption of
+/// what an operator paused, of what the agent of the parent paused, and of what is parked.
+fn table_of_work() -> (usize, String) {
+    let asker = |name: &str, owner: &str| Asker { name: name.into(), owner: Owner(owner.into()) };
+    let (created_by, parent, person) = (asker("bot", "team-a"), asker("boss", "team-b"), asker("ops", "ops"));
+    let assigned = ["helper".to_owned()];
+    let reads = |principal_id: &str, permission| Entry {
+        id: AccessId(Uuid::from_u128(4)),
+        principal_id: principal_id.into(),
+        permission,
+        expires_at: None,
+    };
+    let entries = [reads("reader", Permission::Read), reads("writer", Permission::Write)];
+    let parts = [
+        ("its name", "bot", "team-a"),
+        ("its owner", "other", "team-a"),
+        ("the parent's agent", "boss", "team-b"),
+        ("an assigned agent", "helper", "team-c"),
+        ("an agent that may write", "writer", "team-d"),
+        ("an agent that may read", "reader", "team-d"),
+        ("no part", "other", "team-e"),
+    ];
+    let (mut cases, mut lines) = (0, Vec::new());
+    for role in Role::ALL {
+        for (whose, name, owner) in parts {
+            let who = Principal { role, ..Principal::agent(name, Owner(owner.into())) };
+            let work = |kind, by| {
+                let stopped = Some(Stopped { kind, by });
+                Object::Work(Work {
+                    created_by: &created_by,
+                    parent_created_by: Some(&parent),
+                    assigned: &assigned,
+                    entries: &entries,
+                    stopped,
+                })
+            };
+            let cells = [
+                authorize(&who, Action::Pause, work(Kind::Paused, &person)),
+                authorize(&who, Action::Settle, work(Kind::Paused, &person)),
+                authorize(&who, Action::Resume, work(Kind::Paused, &person)),
+                authorize(&who, Action::Resume, work(Kind::Paused, &parent)),
+                authorize(&who, Action::Resume, work(Kind::Parked, &created_by)),
+            ];
+            cases += cells.len();
+            lines.push(format!("work; {role}; {whose}: {}", cells.map(verdict).join(" ")));
+        }
+    }
+    (cases, lines.join("\n") + "\n")
+}
+
+/// The agent whose work is paused never lets it go on, and neither does a key of its owner.
+#[test]
+fn no_line_lets_the_paused_agent_or_its_owner_resume() {
+    for line in table_of_work().1.lines() {
+        let (who, verdicts) = line.split_once(": ").unwrap();
+        let verdicts: Vec<&str> = verdicts.split(' ').collect();
+        let is_own = who.contains("its name") || who.contains("its owner");
+        let works = who.contains("agent; an assigned") || who.contains("agent; an agent that may write");
+        assert!(!(is_own || works) || verdicts[2] != "yes" && verdicts[3] != "yes", "{line}");
+        let is_person = who.contains("; operator;") || who.contains("; admin;");
+        assert!(who.contains("; agent;") || is_person || !verdicts.contains(&"yes"), "{line}");
+    }
+}
+
 /// If a line changes, a person or a program may answer that could not before, or the other way round.
 #[test]
 fn the_table_of_routes_and_demands_is_this_one() {
     let ((cases, first), (of_floors, second), (of_hands, third)) = (table(), table_of_floors(), table_of_hands());
     let ((of_drafts, fourth), (_, fifth)) = (table_of_drafts(), table_of_recent_logins());
+    let (of_work, sixth) = table_of_work();
     assert!(cases.min(of_floors).min(of_hands).min(of_drafts) >= 400, "{cases} {of_floors} {of_hands} {of_drafts}");
-    let table = first + &second + &third + &fourth + &fifth;
+    assert_eq!(of_work, 5 * 7 * Role::ALL.len());
+    let table = first + &second + &third + &fourth + &fifth + &sixth;
     for (line, (now, before)) in table.lines().zip(GOLDEN.lines()).enumerate() {
         assert_eq!(now, before, "line {}", line + 1);
     }

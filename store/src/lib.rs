@@ -68,6 +68,8 @@ pub mod span;
 mod sql;
 pub mod sqlite;
 mod standing;
+mod stopped;
+mod stops;
 mod store;
 pub mod story;
 mod stream;
@@ -115,6 +117,7 @@ pub use self::request::{
 pub use self::rows::tree::{CheckpointRow, LogKeyRow};
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};
+pub use self::stops::Stops;
 pub use self::store::Store;
 pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;

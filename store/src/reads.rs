@@ -29,6 +29,7 @@ use crate::rows::prelude::*;
 use crate::rows::{
     Decided, DeliveryState, EventLink, IntentRow, Listed, OutboxRow, Restore, RowsError, RowsResult, SuspensionRow, served_whole,
 };
+use crate::stopped::{suspended_since, with_stop};
 
 /// How many events one request may walk over.
 pub(crate) const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -55,7 +56,8 @@ fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRo
     let newest = newest.filter(|_| !is_announced).map(|newest| record(rows, row, newest)).transpose()?;
     let blocked_by = if row.intent.unmet > 0 { rows.unfinished(row.rid, false, row.intent.unmet)? } else { Vec::new() };
     let blocked_by = blocked_by.into_iter().map(|(id, _)| id).collect();
-    Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref(), blocked_by))
+    let view = IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref(), blocked_by);
+    with_stop(rows, row, view)
 }
 
 /// Refuses to show a question with a fallback as open if its asker applies the deadline by its own clock, and the deadline has
@@ -357,10 +359,7 @@ pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let since = match row.open_suspension {
-        Some(rid) => Some(rows.suspension_at(rid)?.suspension.suspended_at),
-        None => None,
-    };
+    let since = suspended_since(rows, &row)?;
     Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, since)).collect()))
 }
 
@@ -642,7 +641,7 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Deci
     }
     let (queued, leased) = rows.queued_deliveries()?;
     Ok(Ok(Standing {
-        questions_open: rows.open_suspensions()?,
+        questions_open: rows.open_suspensions()? - rows.open_stops()?,
         deliveries_queued: queued - leased,
         deliveries_leased: leased,
         next_deadline: rows.next_timer()?,
@@ -652,7 +651,7 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Deci
 
 /// The suspension with the deadline of the portfolios that its intent is in.
 pub(super) fn in_portfolios<R: ReadRows>(rows: &mut R, mut row: SuspensionRow) -> RowsResult<SuspensionRow> {
-    if row.suspension.ending.is_none() && row.suspension.kind.stops_intent() {
+    if row.suspension.ending.is_none() && row.suspension.kind.is_in_portfolios() {
         let member_of: Vec<_> = rows.member_of(row.intent)?.into_iter().map(|(_, member_of)| member_of).collect();
         row.suspension.portfolio_deadline = earliest_deadline(&member_of);
     }

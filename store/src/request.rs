@@ -13,8 +13,8 @@ use domain::portfolio::PortfolioBody;
 use domain::subscription::SubscriptionBody;
 use domain::suspension::lease::Lease;
 use domain::wire::{
-    AccessView, CoordinatorView, IntentView, MembershipView, PlanView, PortfolioView, RespondResponse, SubscriptionView,
-    SuspensionRecord, TaskView,
+    AccessView, CoordinatorView, IntentView, MembershipView, PlanView, PortfolioView, RespondResponse, StopRecord,
+    SubscriptionView, SuspensionRecord, TaskView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,11 @@ impl Request {
     /// of that call is kept with the question.
     pub(crate) fn asks_under_a_key(&self) -> bool {
         self.action() == Some(Action::Suspend) && !matches!(self.command, Ok(Command::SuspendByRecord(_)))
+    }
+
+    /// Whether the request stops an intent, or lets it go on.
+    pub(crate) fn is_about_a_stop(&self) -> bool {
+        matches!(self.action(), Some(Action::Pause | Action::Park | Action::Settle | Action::Resume))
     }
 
     /// The action for which the caller needs permission, as the command determines it. `None` for commands that only the server
@@ -190,6 +195,8 @@ pub enum Outcome {
     Task(Box<TaskView>),
     Plan(Box<PlanView>),
     Coordinator(Box<CoordinatorView>),
+    /// The stop of an intent.
+    Stop(Box<StopRecord>),
     /// The subscription without its secret.
     Subscription(Box<SubscriptionView>),
 }

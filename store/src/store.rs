@@ -65,6 +65,7 @@ pub trait Store:
     + crate::OpenId
     + crate::Passkeys
     + crate::Personal
+    + crate::Stops
     + Send
     + Sync
     + 'static

@@ -6,6 +6,7 @@ mod asking;
 mod containers;
 mod delivering;
 mod house;
+mod lifecycle;
 mod log;
 mod observing;
 mod overload;

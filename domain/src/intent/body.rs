@@ -64,6 +64,8 @@ pub enum PatchOp {
 
 /// The key of the state that belongs to the server (RFC-0025 §5).
 pub const SUSPENSION_KEY: &str = "_suspension";
+/// The key of the state that shows the open stop; it belongs to the server as well.
+pub const PAUSE_KEY: &str = "_pause";
 
 impl Patch {
     /// The segments of its path; doubled and trailing slashes are ignored.
@@ -71,10 +73,10 @@ impl Patch {
         self.path.split('/').filter(|segment| !segment.is_empty())
     }
 
-    /// Whether the patch would write `_suspension`, a value below it, or the root that contains it.
+    /// Whether the patch would write `_suspension` or `_pause`, a value below one of them, or the root that contains them.
     pub fn reaches_suspension(&self) -> bool {
-        // A path without segments is the root, which contains `_suspension`.
-        self.segments().next().is_none_or(|first| first == SUSPENSION_KEY)
+        // A path without segments is the root, which contains both.
+        self.segments().next().is_none_or(|first| [SUSPENSION_KEY, PAUSE_KEY].contains(&first))
     }
 }
 
@@ -166,7 +168,9 @@ mod tests {
     #[test]
     fn every_spelling_of_the_servers_key_is_seen() {
         let reaches = |path: &str| Patch { op: PatchOp::Set, path: path.into(), value: Value::Null }.reaches_suspension();
-        for path in ["_suspension", "/_suspension", "//_suspension//", "_suspension/response", "", "/", "///"] {
+        for path in
+            ["_suspension", "/_suspension", "//_suspension//", "_suspension/response", "/_pause", "_pause/stage", "", "/", "///"]
+        {
             assert!(reaches(path), "{path}");
         }
         for path in ["a/_suspension", "suspension", "_suspension2"] {

@@ -19,6 +19,7 @@ use crate::intent::governance::Policy;
 use crate::intent::hands::{Hand, HandStep};
 use crate::intent::record::Record;
 use crate::intent::status::Status;
+use crate::intent::stop_command::StopCommand;
 use crate::people::answerer::Answerer;
 use crate::people::authority::Action;
 use crate::portfolio::membership::Join;
@@ -290,6 +291,8 @@ pub enum Command {
     AnnouncementDue,
     /// Answer a question (RFC-0025 §8).
     Respond(Box<Respond>),
+    /// Stop the intent, or let it go on.
+    Stop(Box<StopCommand>),
     /// Change in whose hands a question is: claim it, release it, hand a place on, assign it to others.
     Hand(Box<Hand>),
     /// Withdraw a question.
@@ -359,6 +362,7 @@ impl Command {
             Self::Respond(_) => Some(Action::Respond),
             Self::Hand(hand) if matches!(hand.step, HandStep::StandIn { .. }) => None,
             Self::Hand(hand) => Some(hand.step.action()),
+            Self::Stop(stop) => Some(stop.action()),
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
@@ -415,6 +419,7 @@ impl Command {
             Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),
             Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
             Self::Hand(hand) => Some(hand.suspension_id),
+            Self::Stop(stop) => stop.names_suspension(),
             Self::Cancel { suspension_id, .. }
             | Self::Extend { suspension_id, .. }
             | Self::Remind { suspension_id, .. }

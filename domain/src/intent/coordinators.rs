@@ -115,7 +115,7 @@ fn may_act_as(coordinator: &Coordinator, by: &Principal) -> Result<(), Rejection
 /// out (RFC-0025 §2).
 fn look(intent: &Intent, command: &CoordinatorCommand, now: DateTime<Utc>) -> Option<Event> {
     let live = intent.directed_by().filter(|live| live.id == command.id)?;
-    if intent.open.is_some() {
+    if intent.suspended_since().is_some() {
         return None;
     }
     if live.expires_at.is_some_and(|end| end <= now) {

@@ -11,7 +11,7 @@ use crate::intent::Intent;
 use crate::intent::body::Patch;
 use crate::intent::changing::changed;
 use crate::intent::command::{Command, Respond};
-use crate::intent::event::{Event, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
+use crate::intent::event::{Event, ExtensionCause, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
 use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::record::Record;
 use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
@@ -19,7 +19,7 @@ use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
     agents, announcing, coordinators, course, deliveries, entries, govern, graph, handing, leases, plans, portfolios, quorum,
-    retries, tasks, workflow,
+    retries, stops, tasks, workflow,
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
@@ -109,10 +109,16 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         }
         Command::SuspendByRecord(record) => suspend_by_record(intent, record, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
+        Command::Stop(stop) => stops::decide(intent, stop, by, now),
         Command::Hand(hand) => {
             Ok(handing::decide(intent, hand, by, now)?.map(|change| Event::Hands(Box::new(change))).into_iter().collect())
         }
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
+        Command::Extend { suspension_id, later, cause: ExtensionCause::Outage, .. }
+            if let Some(stop) = stops::opened(intent, *suspension_id) =>
+        {
+            Ok(stops::give_back(stop, *later))
+        }
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
         }
@@ -120,7 +126,8 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
         Command::DeadlineReached { suspension_id } => Ok(match intent.opened(*suspension_id) {
             Some(open) if open.is_expired(now) => end_by_deadline(intent, open),
             // The question ended, or its deadline moved, before the timer fired. That is normal, so it is not an error.
-            _ => Vec::new(),
+            Some(_) => Vec::new(),
+            None => stops::deadline(intent, *suspension_id, now),
         }),
         Command::AttemptDue { suspension_id, question } => Ok(match intent.opened(*suspension_id) {
             // After the deadline no attempt is made; the deadline's own timer ends the question.
@@ -175,6 +182,9 @@ fn set_status(
 ) -> Result<Vec<Event>, Refusal> {
     if status == Status::SuspendedAwaitingInput {
         return Err(Rejection::UseSuspend.into());
+    }
+    if let Some(stop) = &intent.stop {
+        return stops::set_status(intent, stop, status, reason, by, now);
     }
     // Two changes are allowed that `may_become` does not know. The OpenIntent client completes drafts, and a person may complete
     // a blocked intent although it waits for another one; `may_complete` below refuses the latter to agents.

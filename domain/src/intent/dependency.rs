@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::base::ids::IntentId;
 use crate::intent::status::Status;
 use crate::people::principal::Credential;
-use crate::suspension::Asker;
+use crate::suspension::{Asker, Kind};
 
 /// The type of the events that add a dependency.
 pub const ADDED: &str = "dependency_added";
@@ -28,6 +28,17 @@ pub enum BlockedReason {
     Dependencies,
     /// An agent set the status.
     Manual,
+    /// The intent is paused.
+    Paused,
+    /// Its agent parked it.
+    Parked,
+}
+
+impl Kind {
+    /// The reason for which an intent that is stopped in this way is blocked.
+    pub fn blocks_as(self) -> BlockedReason {
+        if self == Self::Parked { BlockedReason::Parked } else { BlockedReason::Paused }
+    }
 }
 
 /// An intent that another one needs, or would need, with the facts by which the server decides whether the dependency may be

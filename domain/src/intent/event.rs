@@ -20,6 +20,7 @@ use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
 use crate::intent::status::Status;
+use crate::intent::stop_event::StopEvent;
 use crate::people::principal::{Assurance, Credential, Role};
 use crate::portfolio::membership::{self, Added, MemberEvent};
 use crate::suspension::FallbackPolicy;
@@ -82,6 +83,8 @@ pub enum Event {
     AnswerTakenBack(AnswerTakenBack),
     /// The hands in which a question is have changed.
     Hands(Box<HandsEvent>),
+    /// The intent was stopped, or goes on.
+    Stop(Box<StopEvent>),
     /// The deadline passed, and no person had answered, or none had been reached (RFC-0025 §3).
     SuspensionExpired(Box<Expired>),
     /// People are asked again, or would have been while the server was away (RFC-0026 §4).
@@ -490,6 +493,7 @@ impl Event {
             Self::AnswerCounted(_) => "intent.answer_counted",
             Self::AnswerTakenBack(_) => "intent.answer_taken_back",
             Self::Hands(change) => change.event_type(),
+            Self::Stop(change) => change.event_type(),
             Self::SuspensionExpired(_) => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -586,6 +590,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<(SuspensionId, End
         | Event::AnswerCounted(_)
         | Event::AnswerTakenBack(_)
         | Event::Hands(_)
+        | Event::Stop(_)
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)
         | Event::LeaseAcquired(_)

@@ -77,6 +77,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         Event::AnswerCounted(counted) => count(intent, counted),
         Event::AnswerTakenBack(taken) => discount(intent, taken),
         Event::Hands(change) => hand(intent, change, dated),
+        Event::Stop(change) => change.apply(intent, dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => count_refusal(intent, refused.suspension_id),
         Event::AgentAssigned(assigned) => {
             assign(intent, &assigned.agent_id);

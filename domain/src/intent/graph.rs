@@ -98,10 +98,10 @@ fn told(intent: &Intent, unblocked: Option<&Event>) -> Vec<String> {
 }
 
 /// The event that sets an intent active that was blocked by its dependencies. `None` if `left` of them are still not completed,
-/// if an agent has blocked the intent, too, or if the intent was not blocked by dependencies.
+/// if an agent has blocked the intent, too, if it is stopped, or if it was not blocked by dependencies.
 fn unblocked(intent: &Intent, left: u32, reason: &str) -> Option<Event> {
     let was_waiting = intent.status == Status::Blocked && intent.unmet > 0;
-    (was_waiting && left == 0 && !intent.is_held).then(|| Event::StatusChanged {
+    (was_waiting && left == 0 && !intent.is_held && intent.stop.is_none()).then(|| Event::StatusChanged {
         old: intent.status,
         new: Status::Active,
         reason: Some(reason.into()),

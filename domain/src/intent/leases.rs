@@ -31,6 +31,10 @@ pub(crate) fn acquire(
     if intent.open.as_ref().is_some_and(|open| !is_same(&open.asked_by.name, agent_id)) {
         return Err(Rejection::LeaseWhileSuspended.into());
     }
+    // A lease begins work, and none begins while the intent is stopped.
+    if intent.stop.is_some() {
+        return Err(Rejection::LeaseWhileSuspended.into());
+    }
     workflow::may_begin(intent)?;
     Ok(vec![Event::LeaseAcquired(Box::new(Lease {
         id,

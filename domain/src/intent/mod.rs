@@ -36,6 +36,9 @@ pub mod refusal;
 mod retries;
 pub mod retry;
 pub mod status;
+pub mod stop_command;
+pub mod stop_event;
+mod stops;
 mod suspend;
 mod tasks;
 pub mod vocabulary;
@@ -63,6 +66,7 @@ use crate::people::principal::Principal;
 use crate::portfolio::membership::{Joined, MemberOf, earliest_deadline};
 use crate::problem::Blocking;
 use crate::suspension::lease::Lease;
+use crate::suspension::stop::Stop;
 use crate::suspension::{Asker, PortfolioDeadline, Suspension};
 
 /// The part of an intent that decisions need.
@@ -80,8 +84,12 @@ pub struct Intent {
     pub created_at: DateTime<Utc>,
     /// When it last changed.
     pub updated_at: DateTime<Utc>,
-    /// The open suspension for which the intent waits.
+    /// The open question for which the intent waits.
     pub open: Option<Suspension>,
+    /// The open stop: the intent is paused or parked.
+    pub stop: Option<Box<Stop>>,
+    /// The stop that the command names and that has ended.
+    pub past_stop: Option<Box<Stop>>,
     /// The question that an agent has announced, but not sent yet.
     pub announcement: Option<Announcement>,
     /// The open requests that do not stop the intent, for example for an approval; only those are loaded that the command needs.
@@ -151,6 +159,8 @@ impl Intent {
             created_at: now,
             updated_at: now,
             open: None,
+            stop: None,
+            past_stop: None,
             announcement: None,
             beside: Vec::new(),
             ended: Vec::new(),
@@ -186,15 +196,17 @@ impl Intent {
         is_same(&self.created_by.name, &principal.name)
     }
 
-    /// Why the intent is blocked; `None` if it is not. If a dependency and an agent both block it, this is `Dependencies`.
+    /// Why the intent is blocked; `None` if it is not. Of several reasons a stop comes first, then the dependencies.
     pub fn blocked_reason(&self) -> Option<BlockedReason> {
-        let reason = if self.unmet > 0 { BlockedReason::Dependencies } else { BlockedReason::Manual };
+        let others = if self.unmet > 0 { BlockedReason::Dependencies } else { BlockedReason::Manual };
+        let reason = self.stop.as_deref().map_or(others, |stop| stop.suspension.kind.blocks_as());
         (self.status == Status::Blocked).then_some(reason)
     }
 
-    /// The time since which the intent has waited for a person.
+    /// The time since which the intent has been stopped or has waited for a person.
     pub fn suspended_since(&self) -> Option<DateTime<Utc>> {
-        self.open.as_ref().map(|open| open.suspended_at)
+        let stopped = self.stop.as_deref().map(|stop| &stop.suspension);
+        self.open.as_ref().or(stopped).map(|suspension| suspension.suspended_at)
     }
 
     /// The lease that holds this scope.
@@ -215,6 +227,11 @@ impl Intent {
     /// The open suspension with this id, to be changed.
     pub fn opened_mut(&mut self, id: SuspensionId) -> Option<&mut Suspension> {
         self.open.iter_mut().chain(&mut self.beside).find(|open| open.id == id)
+    }
+
+    /// The stop with this id, open or ended.
+    pub fn stopped(&self, id: SuspensionId) -> Option<&Stop> {
+        [self.stop.as_deref(), self.past_stop.as_deref()].into_iter().flatten().find(|stop| stop.suspension.id == id)
     }
 
     /// The suspension with this id, open or ended.

@@ -29,6 +29,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
             // Outside a suspension, a person has no part in an agent's work. But an intent that needs an abandoned one would wait for
             // ever, so a person may complete it.
             (None, None) if by.role != Role::Agent && *status == Status::Completed => Ok(()),
+            (None, None) if by.role == Role::Admin && intent.stop.is_some() => Ok(()),
             (_, _) if by.role == Role::Operator => {
                 let reason = "an operator changes no status, but may complete an intent that is not suspended";
                 Err(Rejection::Forbidden { reason: reason.into() })
@@ -83,6 +84,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::AnnouncementDue
         | Command::Respond(_)
         | Command::Hand(_)
+        | Command::Stop(_)
         | Command::Cancel { .. }
         | Command::Extend { .. }
         | Command::Remind { .. }

@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 26] = [
+const OURS: [&str; 32] = [
     "arbitration_resolved",
     "attachment_removed",
     "coordinator.ended",
@@ -143,6 +143,12 @@ const OURS: [&str; 26] = [
     "escalation_resolved",
     "governance.approval_requested",
     "lease_renewed",
+    "lifecycle.closed",
+    "lifecycle.extended",
+    "lifecycle.parked",
+    "lifecycle.paused",
+    "lifecycle.resumed",
+    "lifecycle.settled",
     "plan.cancelled",
     "plan.condition_decided",
     "plan.failure_decided",

@@ -67,6 +67,16 @@ pub enum Action {
     SaveDraft,
     /// Read the drafts of an answer that people have shared.
     ReadDrafts,
+    /// Stop the work of an agent on an intent.
+    Pause,
+    /// Stop one's own work until a condition is met.
+    Park,
+    /// Tell of an event for which parked work may wait.
+    FireEvent,
+    /// Say how far one's own work has stopped.
+    Settle,
+    /// Let stopped work go on.
+    Resume,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
@@ -109,7 +119,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 56] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -161,5 +171,10 @@ impl Action {
         Self::Reassign,
         Self::SaveDraft,
         Self::ReadDrafts,
+        Self::Pause,
+        Self::Settle,
+        Self::Resume,
+        Self::Park,
+        Self::FireEvent,
     ];
 }

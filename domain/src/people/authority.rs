@@ -1,10 +1,12 @@
 //! Decides whether a principal may perform an action on an object. The API, the pages and the protocols all ask this module.
 
-use crate::base::name::{is_same, is_same_in_any_case};
+use crate::base::name::is_same;
 use crate::people::access::{Entry, Permission};
 pub use crate::people::action::Action;
 use crate::people::answerer::Answerer;
+pub(crate) use crate::people::own::{is_at_one, is_named};
 use crate::people::principal::{Assurance, Principal, Role};
+use crate::people::stopping::{self, Work};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
 use crate::suspension::assignees::Assignees;
@@ -31,6 +33,8 @@ pub enum Object<'a> {
         /// What the question demands of the person who answers it.
         demands: Demands<'a>,
     },
+    /// The work on one intent, which can be stopped.
+    Work(Work<'a>),
     /// One portfolio.
     Portfolio {
         /// The creator.
@@ -79,6 +83,9 @@ pub enum Ownership {
 /// `NotFound` if the caller may not even read the object; `Forbidden`, `SelfResponse`, `NotAssigned` or `AssuranceTooLow` if it may read
 /// but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
+    if let Object::Work(work) = &object {
+        return stopping::authorize(principal, action, work);
+    }
     let is_creator = seen(principal, action, object)?;
     let [is_admin, is_auditor, is_operator] = [Role::Admin, Role::Auditor, Role::Operator].map(|role| principal.role == role);
     let allowed = match action {
@@ -138,8 +145,11 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog | Action::Export => is_admin || is_auditor,
         Action::ReadInbox => matches!(principal.role, Role::Operator | Role::Admin | Role::Auditor),
         Action::ReportBounce => principal.role == Role::Channel,
+        Action::FireEvent => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
         // A gateway may use a receipt only of a question that it was handed.
         Action::ConsumeReceipt => principal.role == Role::Verifier || principal.tied_to.is_some(),
+        // Only the work on an intent is stopped.
+        Action::Pause | Action::Park | Action::Settle | Action::Resume => false,
     };
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
@@ -284,19 +294,6 @@ fn not_its_own(principal: &Principal, action: Action, object: Object<'_>) -> Res
     Ok(())
 }
 
-/// Whether an answer of this principal would be the asker's own: both have the same owner, or the principal is a key with the
-/// asker's name, so that the log would show the asker as the one who answered. The holder of a link is no key: its name is a
-/// mailbox, and a person's own agent may well have the same name.
-pub(crate) fn is_at_one(principal: &Principal, asker: &Asker) -> bool {
-    is_same_in_any_case(asker.owner.as_str(), principal.owner.as_str()) || is_named(principal, &asker.name)
-}
-
-/// Whether the principal is a key with this name or subject.
-pub(crate) fn is_named(principal: &Principal, name: &str) -> bool {
-    let is_own_name = |own: &str| is_same_in_any_case(own, name);
-    principal.assurance == Assurance::ApiKey && (is_own_name(&principal.name) || is_own_name(&principal.subject))
-}
-
 /// Whether an agent is assigned to the intent.
 fn is_assigned(principal: &Principal, object: Object<'_>) -> bool {
     let Object::Intent { assigned, .. } = object else { return false };
@@ -327,6 +324,9 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Reassign
         | Action::SaveDraft
         | Action::ReadDrafts
+        | Action::Pause
+        | Action::Resume
+        | Action::FireEvent
         | Action::DecideAccess
         | Action::Govern
         | Action::Preview
@@ -360,6 +360,8 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Lease
         | Action::Suspend
         | Action::Cancel
+        | Action::Park
+        | Action::Settle
         | Action::AddDependency
         | Action::RemoveDependency
         | Action::WorkOnTask
@@ -435,26 +437,26 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox; of hands: claim release delegate reassign; of drafts: save read.
+        // Columns: create read browse patch status append lease assign acl request-access decide-access govern suspend respond decide preview cancel extend remind keys log tree sign export metrics bounce deliveries redrive; of portfolios: join leave create read change; of subscriptions: create read end; of dependencies: add remove; of tasks: work; of receipts: issue read consume revoke; redact inbox; of hands: claim release delegate reassign; of drafts: save read; of work, which is another object: pause settle resume park; of events: fire.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403 403 403 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self
-operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self
-operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes yes yes yes yes yes yes
-admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403
-admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403
-admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes yes yes yes yes 403 403
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 yes
-channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403
-verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes yes yes yes 403 yes yes self self yes yes 403 403 403 403 yes 403 403 403 403 403 403 yes yes yes yes yes yes yes yes yes yes yes yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 yes 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self 403 403 403 403 yes
+operator sibling: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 self self yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes self yes self self self self 403 403 403 403 yes
+operator foreign: 403 yes yes 403 yes yes 403 403 403 403 yes 403 403 yes yes yes 403 yes yes 403 403 yes 403 403 403 403 403 403 403 403 403 yes 403 403 yes 403 403 yes 403 yes yes 403 yes 403 yes yes yes yes yes yes yes 403 403 403 403 yes
+admin own: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403 403 403 403 403 yes
+admin sibling: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 self yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes self yes self self 403 403 403 403 403 403 yes
+admin foreign: 403 yes yes 403 yes 403 403 yes yes 403 yes yes 403 403 yes yes yes yes yes yes yes yes yes yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes 403 yes 403 yes yes 403 yes yes yes yes yes yes yes 403 403 403 403 403 403 yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self 403 403 403 403 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 self 403 403 403 403 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes yes 403 yes 403 403 403 403 yes 403 403 yes 403 403 403 403 403 yes 403 403 403 yes 403 403 403 403 403 yes 403 403 403 403 403
+channel own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes
+channel sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 self self 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes
+channel foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes
+verifier own: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403
+verifier sibling: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403
+verifier foreign: 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }
@@ -549,6 +551,7 @@ verifier foreign: 403 403 403 403
                 Action::ReportBounce,
                 Action::ReadReceipt,
                 Action::ConsumeReceipt,
+                Action::FireEvent,
             ]
             .contains(&action);
             assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");

@@ -21,6 +21,8 @@ pub mod requested;
 mod resolution;
 pub mod retry;
 pub mod seeming;
+pub mod stop;
+pub mod stop_refusal;
 
 pub use self::demand::RequiredAssurance;
 pub use self::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};

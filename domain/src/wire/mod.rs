@@ -27,6 +27,7 @@ mod redactions;
 mod requests;
 mod several;
 mod signals;
+mod stops;
 mod subscriptions;
 mod suspensions;
 mod tasks;
@@ -83,6 +84,9 @@ pub use self::requests::{
 };
 pub use self::several::{OptionRequest, QuestionRequest};
 pub use self::signals::{Signal, is_signalled};
+pub use self::stops::{
+    FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopResolution, SuspensionView,
+};
 pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{
     CancelRequest, ChoiceRequest, ClaimRequest, CountedAnswer, DelegateRequest, ExtendRequest, HandedOn, QuorumRequest,

@@ -539,7 +539,7 @@ impl SuspensionRecord {
 }
 
 /// Takes the `Z` from a time.
-fn without_zone(time: &mut Value) {
+pub(super) fn without_zone(time: &mut Value) {
     if let Value::String(time) = time {
         time.truncate(time.trim_end_matches('Z').len());
     }

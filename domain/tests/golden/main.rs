@@ -17,6 +17,7 @@ mod hands;
 mod quorums;
 mod receipts;
 mod retries;
+mod stops;
 mod tasks;
 mod three_calls;
 
@@ -575,6 +576,8 @@ fn kinds() -> Vec<Event> {
             hands::deputies(),
             grounds::events(),
             demands::recent(),
+            stops::events(),
+            stops::parks(),
         ])
         .flatten()
         .collect()
@@ -639,6 +642,7 @@ fn every_kind_of_event_is_pinned() {
         Event::AnswerCounted(_) => "intent.answer_counted",
         Event::AnswerTakenBack(_) => "intent.answer_taken_back",
         Event::Hands(change) => change.event_type(),
+        Event::Stop(change) => change.event_type(),
         Event::SuspensionExpired(_) => "intent.suspension_expired",
         Event::SuspensionRenotified(_) => "intent.suspension_renotified",
         Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
@@ -676,7 +680,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 108, "{pinned:?}");
+    assert_eq!(pinned.len(), 114, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

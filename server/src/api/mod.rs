@@ -41,6 +41,7 @@ mod reminders;
 mod requests;
 mod retry_policy;
 mod server_log;
+mod stops;
 mod streams;
 mod subscriptions;
 mod suspensions;
@@ -71,6 +72,8 @@ fn declare(routes: &mut Routes<'_>) {
         extensions::routes(routes);
         reminders::routes(routes);
         hands::routes(routes);
+        stops::intent_routes(routes);
+        stops::routes(routes);
         drafts::routes(routes);
         deliveries::routes(routes);
         escalations::routes(routes);

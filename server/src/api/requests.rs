@@ -50,6 +50,7 @@ pub(super) async fn make<T: DeserializeOwned>(
         | Outcome::Task(_)
         | Outcome::Plan(_)
         | Outcome::Coordinator(_)
+        | Outcome::Stop(_)
         | Outcome::Subscription(_) => Err(unreadable()),
     }
 }
@@ -81,6 +82,7 @@ pub(super) async fn decide<T: DeserializeOwned>(
         | Outcome::Task(_)
         | Outcome::Plan(_)
         | Outcome::Coordinator(_)
+        | Outcome::Stop(_)
         | Outcome::Subscription(_) => return Err(unreadable()),
     };
     Ok((shared.store.suspension(principal, id).await?, approvals))

@@ -10,7 +10,8 @@ use domain::base::ids::SuspensionId;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::wire::{
-    CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord, TakeBackRequest,
+    CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord, SuspensionView,
+    TakeBackRequest,
 };
 use store::hub::Watch;
 use store::{Outcome, SuspensionFilter, Target};
@@ -84,11 +85,11 @@ pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Re
     Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
 }
 
-/// Reads a suspension. With `wait`, the answer comes when the suspension has ended or the time to wait is over; with
+/// Reads a suspension: a question, or the stop of an intent. With `wait`, the answer comes when the suspension has ended or the time to wait is over; with
 /// `after_version` as well, the answer also comes when the suspension has a later version.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
     ("wait" = Option<u32>, Query), ("after_version" = Option<u32>, Query)),
-    responses((status = 200, body = SuspensionRecord), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
+    responses((status = 200, body = SuspensionView), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
 pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = suspension_id(&request)?;
@@ -99,10 +100,9 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     // The watch is registered before the suspension is first read, so a change between the two is not lost.
     let watch = (wait > 0).then(|| shared.store.hub().watch(id));
     let mut changed = watch.as_ref().map(Watch::changed);
-    let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
+    let mut record = shared.store.either(caller.principal.clone(), id).await?;
     checked?;
-    let done =
-        |record: &SuspensionRecord| record.resolution.is_some() || after_version.is_some_and(|version| record.version > version);
+    let done = |record: &SuspensionView| record.has_ended() || after_version.is_some_and(|version| record.version() > version);
     if let Some(watch) = watch.as_ref().filter(|_| !done(&record)) {
         let _place = shared.waiters.enter(caller.principal.key_id())?;
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
@@ -125,8 +125,10 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             record = look(&shared, &caller, id, record, watch).await?;
         }
     }
-    let version = record.version;
-    Ok(respond(Outcome::Suspension { record: Box::new(record), version }))
+    Ok(respond(match record {
+        SuspensionView::Question(record) => Outcome::Suspension { version: record.version, record },
+        SuspensionView::Stop(record) => Outcome::Stop(record),
+    }))
 }
 
 /// The present state of a suspension, for a caller that waits for it. Fails if the caller's key is no longer valid.
@@ -137,16 +139,19 @@ async fn look(
     shared: &Shared,
     caller: &Caller,
     id: SuspensionId,
-    before: SuspensionRecord,
+    before: SuspensionView,
     watch: &Watch<'_>,
-) -> Result<SuspensionRecord, Failure> {
+) -> Result<SuspensionView, Failure> {
     let again = caller.again(shared).await?;
-    // The announced ending does not say which action was approved.
-    let is_known = again.principal == caller.principal && before.proposal.is_none();
-    match watch.ended().filter(|_| is_known) {
-        Some(ended) => Ok(SuspensionRecord::of(&ended, &before.into_question())),
-        None => Ok(shared.store.suspension(again.principal, id).await?),
+    // The announced ending does not say which action was approved. The ending of a stop is not announced.
+    let is_same = again.principal == caller.principal;
+    if let SuspensionView::Question(before) = before
+        && let Some(ended) = watch.ended().filter(|_| is_same && before.proposal.is_none())
+    {
+        let record = SuspensionRecord::of(&ended, &before.into_question());
+        return Ok(SuspensionView::Question(Box::new(record)));
     }
+    Ok(shared.store.either(again.principal, id).await?)
 }
 
 /// Lists the suspensions that the caller may read, newest first.

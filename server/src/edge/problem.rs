@@ -219,6 +219,11 @@ impl From<Rejection> for Failure {
             }
             Rejection::ManagedByConfiguration { setting } => drop(member("setting", json!(setting))),
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
+            Rejection::Stop(refusal) => {
+                if let Some(code) = refusal.harn_code() {
+                    member("harn_code", json!(code));
+                }
+            }
             Rejection::NotFound
             | Rejection::Forbidden { .. }
             | Rejection::SelfResponse

@@ -98,6 +98,7 @@ pub(crate) fn respond(outcome: Outcome) -> HttpResponse {
         Outcome::Membership(membership) => HttpResponse::Ok().json(membership),
         Outcome::Task(task) => HttpResponse::Ok().insert_header(etag(task.version)).json(task),
         Outcome::Coordinator(coordinator) => HttpResponse::Ok().json(coordinator),
+        Outcome::Stop(stop) => HttpResponse::Ok().insert_header(etag(stop.version)).json(stop),
         Outcome::Plan(plan) => HttpResponse::Ok().insert_header(etag(plan.version)).json(plan),
         Outcome::Subscription(subscription) => HttpResponse::Ok().json(subscription),
     }

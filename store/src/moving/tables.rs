@@ -151,6 +151,8 @@ pub(super) const TABLES: &[Table] = &[
     table!(redactions, intent, last_sequence),
     table!(holds, id),
     table!(suspensions, rid).draws_from("suspensions_rid"),
+    table!(stops, suspension),
+    table!(wakes, name, suspension, provider),
     table!(suspension_keys, key_hash),
     table!(suspension_traces, suspension),
     table!(idempotency, day, key_hash),

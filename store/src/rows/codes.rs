@@ -9,6 +9,7 @@ use domain::people::principal::Role;
 use domain::portfolio::PortfolioStatus;
 use domain::portfolio::membership::MembershipRole;
 use domain::suspension::lease::LeaseStatus;
+use domain::suspension::stop::{Provider, Stage};
 use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
 
 use super::error::RowsError;
@@ -45,6 +46,9 @@ code!(TaskStatus {
 code!(PlanState { Draft = 0, Active = 1, Paused = 2, Completed = 3, Failed = 4, Cancelled = 5 });
 code!(EdgeKind { Dependency = 0, Child = 1 });
 code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation = 4, Arbitration = 5 });
+// 0 stands for any of them.
+code!(Provider { Placet = 1, Webhook = 2 });
+code!(Stage { Requested = 0, Quiescing = 1, Suspended = 2 });
 code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
 code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });
 code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });

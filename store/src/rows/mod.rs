@@ -34,6 +34,7 @@ pub(crate) mod receipts;
 pub(crate) mod redactions;
 pub(crate) mod retries;
 pub(crate) mod server_log;
+pub(crate) mod stops;
 pub(crate) mod subscriptions;
 pub(crate) mod suspensions;
 pub(crate) mod tasks;
@@ -75,6 +76,7 @@ pub(crate) use self::receipts::{ReadReceipts, ReceiptRow, WriteReceipts};
 pub(crate) use self::redactions::{Blanks, ReadRedactions, RedactionRow, WriteRedactions};
 pub(crate) use self::retries::{ReadRetries, WriteRetries};
 pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
+pub(crate) use self::stops::{ReadStops, WriteStops};
 pub(crate) use self::subscriptions::{
     AT_ONCE, ListedSubscriptions, ReadSubscriptions, SubscriptionPlace, SubscriptionRow, WriteSubscriptions,
 };
@@ -129,6 +131,7 @@ pub(crate) trait Rows:
     + WriteRedactions
     + WriteRetries
     + WriteServerLog
+    + WriteStops
     + WriteSubscriptions
     + WriteSuspensions
     + WriteTasks
@@ -181,6 +184,7 @@ pub(crate) trait ReadRows:
     + ReadRedactions
     + ReadRetries
     + ReadServerLog
+    + ReadStops
     + ReadSubscriptions
     + ReadSuspensions
     + ReadTasks
@@ -223,6 +227,7 @@ impl<R> ReadRows for R where
         + ReadRedactions
         + ReadRetries
         + ReadServerLog
+        + ReadStops
         + ReadSubscriptions
         + ReadSuspensions
         + ReadTasks

@@ -74,9 +74,14 @@ pub(crate) struct FixedQuestion {
 
 /// Reads suspensions, inside a transaction that writes or outside.
 pub(crate) trait ReadSuspensions: ReadEvents {
-    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
+    /// The suspension with this id: a question, a request or a stop.
+    fn any_suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
+    /// The question or request with this id.
+    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
+        Ok(self.any_suspension(id)?.filter(|row| !row.suspension.kind.is_stop()))
+    }
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow>;
-    /// Lists suspensions, newest first.
+    /// Lists questions and requests, newest first.
     fn suspensions(&mut self, listed: Listed<'_>) -> RowsResult<Vec<SuspensionRow>>;
     /// When questions of an intent ended without an answer, later than `since`, newest first.
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;

@@ -2,12 +2,14 @@
 
 mod inboxes;
 mod persons;
+mod stopping;
 
 pub(crate) use self::inboxes::{alerts, answered, inbox};
 pub(crate) use self::persons::{
     drafts, identities, logins, openid_logins, passkeys, people, people_group_members, people_groups, sessions, unsent_answers,
     views,
 };
+pub(crate) use self::stopping::{stops, wakes};
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};

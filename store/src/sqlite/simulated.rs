@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 62] = [
+const TABLES: [&str; 64] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -49,6 +49,8 @@ const TABLES: [&str; 62] = [
     "receipts",
     "redactions",
     "holds",
+    "stops",
+    "wakes",
     "suspension_traces",
     "suspension_keys",
     "idempotency",

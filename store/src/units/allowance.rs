@@ -21,7 +21,7 @@ use crate::surroundings::Env;
 pub(super) const EVENT_ROWS_BYTES: usize = 512;
 const DAY_SECONDS: i64 = 86_400;
 
-/// Refuses a write for which the disk has no room, or whose agent has written its daily limit. Answers and endings always pass.
+/// Refuses a write for which the disk has no room, or whose agent has written its daily limit. Answers, endings and pauses always pass.
 pub(super) fn admit<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -31,7 +31,7 @@ pub(super) fn admit<R: Rows>(
     now: DateTime<Utc>,
 ) -> Decided<()> {
     let withdraws = action == Action::SetStatus && loaded.is_some_and(|loaded| loaded.intent.open.is_some());
-    if withdraws || matches!(action, Action::Respond | Action::Decide | Action::Cancel) {
+    if withdraws || matches!(action, Action::Respond | Action::Decide | Action::Cancel | Action::Pause | Action::Resume) {
         return Ok(Ok(()));
     }
     if env.allowance.is_short_of_room() {

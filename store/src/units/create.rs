@@ -1,7 +1,7 @@
 //! A new intent.
 
 use chrono::{DateTime, Utc};
-use domain::intent::body::{IntentBody, SUSPENSION_KEY};
+use domain::intent::body::{IntentBody, PAUSE_KEY, SUSPENSION_KEY};
 use domain::intent::event::Event;
 use domain::intent::{Intent, depending};
 use domain::people::authority::{Action, Object, authorize};
@@ -58,7 +58,7 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         Ok(parent) => parent,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    if new.body.state.contains_key(SUSPENSION_KEY) {
+    if [SUSPENSION_KEY, PAUSE_KEY].iter().any(|key| new.body.state.contains_key(*key)) {
         return Ok(Err(Rejection::SuspensionIsServerOwned));
     }
     let outcome = Outcome::Intent(Box::new(begin(rows, env, principal, new, (parent, &needed), now)?));
@@ -96,6 +96,7 @@ fn begin<R: Rows>(
         row,
         intent,
         suspensions: Vec::new(),
+        stops: Vec::new(),
         requests: Vec::new(),
         lapsed: Vec::new(),
         is_announced: false,

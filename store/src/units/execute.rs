@@ -42,7 +42,7 @@ use super::loaded::{Loaded, load_beside, load_for, load_what_ends};
 use super::log::append;
 use super::message::siblings;
 use super::outcome::{kept, kept_under, outcome, recalled};
-use super::{answering, graph, hands, logins, passkeys, places, plans, tasks};
+use super::{answering, graph, hands, logins, passkeys, places, plans, stops, tasks};
 use crate::assigning;
 use crate::earlier;
 use crate::question::login_warning;
@@ -157,7 +157,11 @@ fn load_named<R: Rows>(rows: &mut R, row: IntentRow, request: &Request) -> RowsR
         }
     };
     let asks = request.command.as_ref().is_ok_and(|command| command.asks().is_some());
-    load_for(rows, row, suspension, asks)
+    let mut loaded = load_for(rows, row, suspension, asks)?;
+    if let Some(id) = suspension.filter(|_| request.is_about_a_stop()) {
+        stops::load_past(rows, &mut loaded, id)?;
+    }
+    Ok(loaded)
 }
 
 /// Records that the loaded access entries have lapsed. The record names the server and not the caller, whose request only
@@ -223,7 +227,7 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
             rows.reads().intent_at(intent).map(Some)
         }
         Target::Suspension(id) => {
-            let Some(suspension) = rows.reads().suspension(id)? else { return Ok(None) };
+            let Some(suspension) = rows.reads().any_suspension(id)? else { return Ok(None) };
             rows.reads().intent_at(suspension.intent).map(Some)
         }
     }
@@ -472,6 +476,7 @@ fn admit<R: Rows>(
     let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for, demands: loaded.answering.demands() };
     let authorized = match &request.command {
         Ok(Command::Leave(_)) => places::may_leave(loaded, &request.principal, object),
+        Ok(_) | Err(_) if request.is_about_a_stop() => stops::may(rows, loaded, &request.principal, action)?,
         Ok(_) | Err(_) => authorize(&request.principal, action, object),
     };
     if let Err(rejection) = authorized {

@@ -22,13 +22,17 @@ use crate::request::Target;
 use crate::rows::prelude::*;
 use crate::rows::{AccessRequestRow, IntentRow, Listed, RowsError, RowsResult, SuspensionRow};
 use crate::span::{SpanEnd, SpanRecord, TraceContext};
+use crate::stopped::open_stop;
 use crate::surroundings::Env;
 
 /// An intent with the rows it consists of.
 pub(super) struct Loaded {
     pub(super) row: IntentRow,
     pub(super) intent: Intent,
+    /// The rows of questions and requests.
     pub(super) suspensions: Vec<SuspensionRow>,
+    /// The rows of stops.
+    pub(super) stops: Vec<SuspensionRow>,
     /// The open requests for access; loaded only if the command needs them.
     pub(super) requests: Vec<AccessRequestRow>,
     /// The access entries that have lapsed; loaded only if the command changes the access.
@@ -110,7 +114,10 @@ impl Loaded {
             }
             Target::Plan(id) => self.intent.plans.iter().find(|plan| plan.id == id).map_or(0, |plan| plan.version),
             Target::Task(id) => self.intent.tasks.iter().find(|task| task.id == id).map_or(0, |task| task.version),
-            Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
+            Target::Suspension(id) => {
+                let stopped = self.intent.stopped(id).map(|stop| &stop.suspension);
+                self.intent.suspension(id).or(stopped).map_or(0, |suspension| suspension.version)
+            }
         }
     }
 
@@ -122,6 +129,7 @@ impl Loaded {
     pub(super) fn suspension_row(&self, id: SuspensionId) -> RowsResult<&SuspensionRow> {
         self.suspensions
             .iter()
+            .chain(&self.stops)
             .find(|row| row.suspension.id == id)
             .ok_or(RowsError::Inconsistent("an event names a suspension that was not loaded"))
     }
@@ -137,7 +145,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
 /// on an intent with a plan may ask the question of a checkpoint.
 pub(super) fn load_for<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>, asks: bool) -> RowsResult<Loaded> {
     let mut intent = row.intent.clone();
-    let mut suspensions = Vec::new();
+    let (mut suspensions, mut stops) = (Vec::new(), Vec::new());
     let mut portfolios = Vec::new();
     if intent.is_grouped {
         if asks || row.open_suspension.is_some() || intent.has_tasks {
@@ -154,6 +162,10 @@ pub(super) fn load_for<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Susp
         open.suspension.counted = counted(rows.reads(), &open)?;
         intent.open = Some(open.suspension.clone());
         suspensions.push(open);
+    }
+    if let Some((row, stop)) = open_stop(rows.reads(), &row)? {
+        intent.stop = Some(Box::new(stop));
+        stops.push(row);
     }
     // An intent that is suspended without an open question has an announced question.
     if row.open_suspension.is_none() && row.intent.status == Status::SuspendedAwaitingInput {
@@ -184,6 +196,7 @@ pub(super) fn load_for<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Susp
         row,
         intent,
         suspensions,
+        stops,
         requests: Vec::new(),
         lapsed: Vec::new(),
         is_announced,

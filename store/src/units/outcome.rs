@@ -45,6 +45,7 @@ pub(super) fn outcome<R: Rows>(
             Ok(Outcome::Intent(Box::new(view)))
         }
         Command::Respond(respond) => answered(rows, loaded, respond, events.first(), now),
+        Command::Stop(stop) => super::stops::shown(loaded, stop.names_suspension()),
         Command::Hand(hand) => super::hands::shown(rows, loaded, hand.suspension_id),
         Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } | Command::Remind { suspension_id, .. } => {
             let row = loaded.suspension_row(*suspension_id)?;
@@ -288,6 +289,7 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
         | Outcome::Task(_)
         | Outcome::Plan(_)
         | Outcome::Coordinator(_)
+        | Outcome::Stop(_)
         | Outcome::Subscription(_)) => serde_json::to_string(whole)?,
     })
 }

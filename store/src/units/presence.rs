@@ -21,6 +21,7 @@ use super::act::act;
 use super::announcements::take_back;
 use super::loaded::{Loaded, load_of};
 use super::log::append;
+use super::waking;
 use crate::host::clock_watch::STEP_SECONDS_MAX;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
@@ -273,27 +274,26 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     let questions = rows.reads().open_in(recovery.done_to, recovery.up_to, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
         let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
-            Ok(open) => open,
+            Ok(Open::Question(open)) => open,
+            Ok(Open::Stop(row)) => {
+                waking::give_back(rows, env, &row, absence_of(&recovery, now), now)?;
+                continue;
+            }
             Err(error) => {
                 unreadable(*rid, error)?;
                 continue;
             }
         };
-        // After a restore, the absence lasts until this very moment: the new links leave now, and their people
-        // must have time to use them.
-        let absence = if recovery.restored {
-            Absence::without_links(recovery.from, now.max(recovery.until))
-        } else {
-            Absence::between(recovery.from, recovery.until)
-        };
-        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question, now)) {
+        if let Some(at) =
+            absence_of(&recovery, now).and_then(|absence| absence.extended(&open.row.suspension, &open.question, now))
+        {
             let suspension_id = open.row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
             act(rows, env, &mut open.loaded, &command, now)?;
         }
         if recovery.restored {
-            ask_afresh(rows, env, open, now)?;
+            ask_afresh(rows, env, *open, now)?;
         }
         kill_points::reached(Point::WithinRecovery);
     }
@@ -309,6 +309,22 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
 
+/// The absence for which a recovery makes up. After a restore it lasts until this very moment: the new links leave now, and their people must
+/// have time to use them.
+fn absence_of(recovery: &Recovery, now: DateTime<Utc>) -> Option<Absence> {
+    if recovery.restored {
+        return Absence::without_links(recovery.from, now.max(recovery.until));
+    }
+    Absence::between(recovery.from, recovery.until)
+}
+
+/// An open suspension.
+enum Open {
+    Question(Box<OpenQuestion>),
+    /// A stop, about which no people are asked.
+    Stop(Box<SuspensionRow>),
+}
+
 /// An open question with everything needed to make up for an absence. All of it is read before anything is written, so that a
 /// question that cannot be read is left out as a whole.
 struct OpenQuestion {
@@ -320,11 +336,14 @@ struct OpenQuestion {
 }
 
 impl OpenQuestion {
-    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Self> {
+    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Open> {
         let row = rows.reads().suspension_at(rid)?;
+        if row.suspension.kind.is_stop() {
+            return Ok(Open::Stop(Box::new(row)));
+        }
         let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
         let messages = if recovery.restored { rows.reads().deliveries(rid)? } else { Vec::new() };
-        Ok(Self { row, question, loaded, messages })
+        Ok(Open::Question(Box::new(Self { row, question, loaded, messages })))
     }
 
     /// The channels and recipients of the attempts that are due at `now` and have not been made yet. The next attempt sends to

@@ -109,11 +109,11 @@ fn look_at<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResul
     Ok((missing, reach))
 }
 
-/// A question; its text only if its time is not over.
+/// A question; its text only if its time is not over. A stop has none.
 fn running<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<(SuspensionRow, Option<Question>)> {
     let row = rows.suspension_at(rid)?;
     let row = in_portfolios(rows, row)?;
-    let is_running = row.suspension.ending.is_none() && !row.suspension.is_expired(now);
+    let is_running = row.suspension.ending.is_none() && !row.suspension.is_expired(now) && !row.suspension.kind.is_stop();
     let question = if is_running { Some(rows.question(&row)?) } else { None };
     Ok((row, question))
 }

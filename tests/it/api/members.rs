@@ -6,6 +6,7 @@ mod grounds;
 mod people;
 mod receipts;
 mod several;
+mod stops;
 mod work;
 
 use std::collections::BTreeSet;
@@ -569,6 +570,9 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
             operator.send(operator.request("PUT", &format!("api/v1/suspensions/{open}/draft")).json(&body)).await
         }
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
+        "PauseRequest" | "ParkRequest" | "FireRequest" | "SettleRequest" | "ResumeRequest" => {
+            stops::sent(app, schema, intent, body).await
+        }
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,
         "CreateCoordinatorRequest" | "GuardrailsRequest" | "CreateDecisionRecordRequest" => {
@@ -638,7 +642,7 @@ async fn outcome(app: &mut TestApp, member: &Member, mut body: Value) -> (u16, V
 on_one_store! {
     /// A member that is accepted without any effect misleads its caller, who counts on the effect.
     async fn each_member_has_an_effect_or_is_shown_or_refused(app: &mut TestApp) {
-        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), people::members_of_assignees(), receipts::members(), grounds::members(), several::members()].concat();
+        let all = [members_of_intents(), members_of_access(), members_of_portfolios(), work::members_of_tasks(), work::members_of_plans(), work::members_of_coordinators(), members_of_subscriptions(), members_of_requests(), members_of_records(), members_of_questions(), members_of_endings(), members_of_keys_and_messages(), people::members(), people::members_of_assignees(), receipts::members(), grounds::members(), several::members(), stops::members()].concat();
         let description = app.anonymous().get("openapi.json").await.ok();
         let listed = all.iter().map(|member| (member.schema.to_owned(), member.name.to_owned())).collect();
         assert_eq!(described(&description), listed, "the members of the description, and those below");

@@ -1,5 +1,4 @@
-//! Each operation of the interface description must refuse each kind of bad request. An operation that has no row in this file
-//! fails the first test.
+//! Each operation of the description must refuse each kind of bad request. An operation without a row fails the first test.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
@@ -116,7 +115,7 @@ impl Row {
     fn form(&self) -> &'static str {
         let openintents = [
             "/server/config",
-            "/subscribe",
+            "/subscri",
             "/intents",
             "/escalations",
             "/portfolios",
@@ -126,11 +125,11 @@ impl Row {
             "/verify/consistency",
             "/coordinators",
             "/decisions",
-            "/subscriptions",
         ]
         .iter()
         .any(|part| self.operation.contains(part));
-        if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
+        let ours = ["/suspend", "{intent_id}/pause", "{intent_id}/park"].iter().any(|end| self.operation.ends_with(end));
+        if !openintents || ours { "application/problem+json" } else { "application/json" }
     }
 }
 
@@ -644,6 +643,7 @@ on_each_store! {
                     "{plan_id}" => json!({"state": "active"}),
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
+                    "park" => json!({"reason": "r"}),
                     "extend" => json!({"seconds": 60}),
                     "delegate" => json!({"to": "ada@example.com"}),
                     "reassign" => json!({"assignees": {"roles": ["admin"]}}),

@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 154] = [
+const ROUTES: [&str; 159] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -33,6 +33,7 @@ const ROUTES: [&str; 154] = [
     "post /api/v1/deliveries/{delivery_id}/redrive",
     "get /api/v1/escalations",
     "post /api/v1/escalations/{escalation_id}/resolve",
+    "post /api/v1/events",
     "get /api/v1/export",
     "get /api/v1/groups",
     "delete /api/v1/groups/{group}",
@@ -92,6 +93,8 @@ const ROUTES: [&str; 154] = [
     "post /api/v1/intents/{intent_id}/leases",
     "delete /api/v1/intents/{intent_id}/leases/{lease_id}",
     "patch /api/v1/intents/{intent_id}/leases/{lease_id}",
+    "post /api/v1/intents/{intent_id}/park",
+    "post /api/v1/intents/{intent_id}/pause",
     "get /api/v1/intents/{intent_id}/plans",
     "get /api/v1/intents/{intent_id}/portfolios",
     "get /api/v1/intents/{intent_id}/ready",
@@ -153,6 +156,8 @@ const ROUTES: [&str; 154] = [
     "post /api/v1/suspensions/{suspension_id}/receipt",
     "post /api/v1/suspensions/{suspension_id}/release",
     "post /api/v1/suspensions/{suspension_id}/remind",
+    "post /api/v1/suspensions/{suspension_id}/resume",
+    "post /api/v1/suspensions/{suspension_id}/settle",
     "post /api/v1/suspensions/{suspension_id}/take-back",
     "post /api/v1/tasks",
     "get /api/v1/tasks/{task_id}",

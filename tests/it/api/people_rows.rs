@@ -33,6 +33,23 @@ pub(super) fn rows() -> Vec<Row> {
             .forbidden(&[Auditor])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
+        Row::new("POST /api/v1/intents/{intent_id}/pause", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"mode": "now"}), "mode")
+            .versioned(false),
+        Row::new("POST /api/v1/intents/{intent_id}/park", Agent)
+            .forbidden(&[Operator, Admin, Auditor, Channel])
+            .invalid(json!({"reason": ""}), "reason")
+            .versioned(false),
+        Row::new("POST /api/v1/events", Operator).forbidden(&[Agent, Auditor, Verifier]).invalid(json!({"name": ""}), "name"),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/settle", Agent)
+            .forbidden(&[Operator, Admin, Auditor, Channel])
+            .invalid(json!({"stage": "requested"}), "stage")
+            .versioned(false),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/resume", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"input": ""}), "input")
+            .versioned(false),
         hand("claim", json!({"because": "x"}), "because"),
         hand("release", json!({"because": "x"}), "because"),
         hand("delegate", json!({"to": "ada"}), "to"),

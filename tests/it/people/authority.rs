@@ -18,7 +18,7 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 83] = [
+const ASKED_FOR: [&str; 85] = [
     "execute",
     "create",
     "intent",
@@ -102,6 +102,8 @@ const ASKED_FOR: [&str; 83] = [
     "inbox",
     "next_question",
     "dashboard",
+    "either",
+    "fire",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -164,7 +166,7 @@ const OWN: [&str; 55] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 18] = [
+const ACTIONS: [Action; 22] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
@@ -183,13 +185,18 @@ const ACTIONS: [Action; 18] = [
     Action::Cancel,
     Action::Extend,
     Action::Remind,
+    Action::Pause,
+    Action::Park,
+    Action::Settle,
+    Action::Resume,
 ];
 
 /// A unit that acts for a caller but does not take the caller as a parameter could check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
-    let sources = ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs", "personal.rs", "inboxes.rs"]
-        .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
+    let sources =
+        ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs", "personal.rs", "inboxes.rs", "stops.rs"]
+            .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());
     let units: Vec<(&str, &str)> = bodies
         .flat_map(|body| body.split("\n    fn ").skip(1))
@@ -267,6 +274,8 @@ async fn column(
     push("unsubscribe", cell(store.unsubscribe(me(), wrong())).await);
     push("subscriptions", cell(store.subscriptions(me(), wrong())).await);
     push("suspension", cell(store.suspension(me(), question)).await);
+    push("either", cell(store.either(me(), question)).await);
+    push("fire", cell(store.fire(me(), wrong())).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("would_ask", cell(store.would_ask(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
@@ -405,6 +414,10 @@ execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403 
 execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Extend         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 execute Remind         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Pause          | 403  yes  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Park           | yes  yes  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Settle         | yes  yes  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Resume         | 403  403  404  | 403  403  yes  | 403  403  yes  | 403  403  403  | 403  403  403  | 403  403  403
 create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 intent                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -432,6 +445,8 @@ subscribe              | yes  yes  yes  | 403  403  403  | 403  403  403  | 403 
 unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+either                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+fire                   | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 would_ask              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -27,7 +27,10 @@ const CLEO: &str = "cleo@example.com";
 const WHOLE: &[(&str, &str)] = &[
     ("SELECT … FROM intents ORDER BY intents.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM intents WHERE (intents.status =", "people look; an index would be written at every question and answer"),
-    ("SELECT … FROM suspensions ORDER BY suspensions.rid DESC LIMIT", "the newest come first, and a window of them is enough"),
+    (
+        "SELECT … FROM suspensions WHERE suspensions.kind NOT BETWEEN 1 AND 2 ORDER BY suspensions.rid DESC LIMIT",
+        "the newest come first, and a window of them is enough",
+    ),
     ("SELECT … FROM portfolios ORDER BY portfolios.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     (
         "SELECT … FROM (subscriptions INNER JOIN intents ON (intents.rid = subscriptions.intent)) WHERE (subscriptions.expires_at",
@@ -52,7 +55,8 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
 ];
 /// Indexes of open, queued or failed rows only. They stay small, however many rows the table has.
-const PARTIAL: &[&str] = &["logins_by_due", "outbox_due", "outbox_failed", "suspensions_open", "tasks_by_due_at"];
+const PARTIAL: &[&str] =
+    &["logins_by_due", "outbox_due", "outbox_failed", "suspensions_open", "suspensions_stopped", "tasks_by_due_at"];
 
 /// Tables that never have more than some hundreds of rows.
 const SMALL: &[&str] = &[
@@ -113,6 +117,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO answered SELECT 'person-' || rid, rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE answered; \
                            INSERT INTO unsent_answers SELECT s.rid, i.id, '', '', now() FROM suspensions s JOIN intents i ON i.rid = s.intent; \
                            ANALYZE unsent_answers; \
+                           INSERT INTO stops SELECT rid, 0 FROM suspensions; ANALYZE stops; \
                            INSERT INTO drafts SELECT rid, 'person-' || rid, '{}', now() FROM suspensions; ANALYZE drafts; \
                            INSERT INTO alerts (suspension, person) SELECT s.rid, i.id FROM suspensions s JOIN intents i ON i.rid = s.intent; ANALYZE alerts; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";

@@ -171,7 +171,7 @@ impl Course<'_> {
     }
 
     /// All that may be true of an agent with this name, as far as it makes a difference for `by`.
-    fn possible(&self, by: &Principal, name: Option<&String>) -> Vec<Asker> {
+    pub(super) fn possible(&self, by: &Principal, name: Option<&String>) -> Vec<Asker> {
         let asker = |name: &str, owner: Owner| Asker { name: name.to_owned(), owner };
         let Some(name) = name else {
             return vec![asker(stranger().as_str(), stranger()), asker(&by.name, by.owner.clone())];

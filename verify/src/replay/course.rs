@@ -8,6 +8,7 @@ use domain::intent::Intent;
 use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
 use domain::intent::status::Status;
+use domain::intent::stop_event::StopEvent;
 use domain::log::payload::{Expired, Payload, Renotified};
 use domain::portfolio::membership::MemberOf;
 use domain::suspension::hands::Hands;
@@ -137,7 +138,8 @@ impl<'k> Course<'k> {
     /// Forgets all questions: events may be missing that changed them.
     fn forget(&mut self, doubt: Doubt) {
         self.hole = Some(doubt);
-        (self.intent.open, self.is_reach_unsure) = (None, false);
+        (self.intent.open, self.intent.stop, self.intent.past_stop) = (None, None, None);
+        self.is_reach_unsure = false;
         self.intent.beside.clear();
         self.intent.ended.clear();
         self.questions.clear();
@@ -227,6 +229,7 @@ impl<'k> Course<'k> {
             Payload::AnswerCounted(counted) => self.counted(event, counted),
             Payload::AnswerTakenBack(taken) => self.taken_back(event, taken),
             Payload::Hands(change) => self.hands(event, change),
+            Payload::Stop(change) => self.stop(event, change),
             Payload::RefusedAnswer(refused) => self.refused(event, refused),
             Payload::Undeliverable(ended) => self.undeliverable(event, ended.suspension_id),
             Payload::Expired(expired) => self.expired(event, expired),
@@ -238,8 +241,12 @@ impl<'k> Course<'k> {
         }
     }
 
-    /// A status changes only after the question that holds the intent has ended.
+    /// A status changes only after the question or the stop that holds the intent has ended.
     fn status(&self, new: Status) -> Judged {
+        if self.intent.stop.is_some() && new != Status::Blocked {
+            let text = format!("The status of the intent became {}, although it was stopped.", new.as_str());
+            return Err(Fault::new(Code::DecisionDiffers, text));
+        }
         if self.intent.open.is_none() || new == Status::SuspendedAwaitingInput {
             return Ok(Doubts::new());
         }
@@ -281,6 +288,23 @@ impl<'k> Course<'k> {
                     question.pass_to(&hands);
                 }
                 self.evolve(event, &Event::Hands(change));
+            }
+            Payload::Stop(mut change) => {
+                if let StopEvent::Paused(paused) = &mut *change {
+                    if event.actor.len() > NAME_BYTES_MAX || paused.paused_by.len() > NAME_BYTES_MAX {
+                        return self.forget(Doubt::Unknown);
+                    }
+                    paused.by = Some(self.asker(&event.actor));
+                    paused.reason = None;
+                }
+                if let StopEvent::Parked(parked) = &mut *change {
+                    if event.actor.len() > NAME_BYTES_MAX || parked.parked_by.len() > NAME_BYTES_MAX {
+                        return self.forget(Doubt::Unknown);
+                    }
+                    parked.by = Some(self.asker(&event.actor));
+                    parked.reason = String::new();
+                }
+                self.evolve(event, &Event::Stop(change));
             }
             Payload::Tracked(tracked) => {
                 let (id, message) = (tracked.delivery.suspension_id, tracked.delivery.delivery_id);

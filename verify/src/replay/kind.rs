@@ -5,6 +5,7 @@ use domain::intent::event::{
     ESCALATION_RESOLVED,
 };
 use domain::intent::hands::{CLAIM_RELEASED, CLAIMED, DELEGATED, REASSIGNED};
+use domain::intent::stop_event::{CLOSED, EXTENDED, PARKED, PAUSED, RESUMED, SETTLED};
 use domain::portfolio::membership::{ADDED, REMOVED};
 
 macro_rules! types {
@@ -55,6 +56,12 @@ types! {
     29 REMOVED Placed,
     30 "agent_assigned" Assigned,
     31 "agent_unassigned" Assigned,
+    32 PAUSED Stopped,
+    33 PARKED Stopped,
+    34 EXTENDED Stopped,
+    35 SETTLED Stopped,
+    36 RESUMED Stopped,
+    37 CLOSED Stopped,
 }
 
 /// The type of an event, by its number among [`TYPES`].
@@ -129,6 +136,8 @@ pub(super) enum Kind {
     Placed,
     /// An agent was assigned, or taken off.
     Assigned,
+    /// The intent was stopped, or went on.
+    Stopped,
 }
 
 impl Kind {
@@ -145,7 +154,8 @@ impl Kind {
             | Self::Renotified
             | Self::Escalated
             | Self::Extended
-            | Self::Refused => true,
+            | Self::Refused
+            | Self::Stopped => true,
             Self::Other | Self::Created | Self::Status | Self::Asked | Self::Delivered | Self::Placed | Self::Assigned => false,
         }
     }

@@ -25,6 +25,7 @@ mod sessions;
 mod span;
 mod spool;
 mod standing;
+mod stops;
 
 use std::io;
 

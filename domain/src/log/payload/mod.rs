@@ -40,6 +40,7 @@ use crate::intent::hands::HandsEvent;
 use crate::intent::receipt::ReceiptEvent;
 use crate::intent::record::Record;
 use crate::intent::retry::RetryEvent;
+use crate::intent::stop_event::StopEvent;
 use crate::portfolio::membership::{self, MemberEvent};
 
 /// A payload that was not read yet, because its form depends on the type of its event.
@@ -121,6 +122,8 @@ pub enum Payload {
     AnswerTakenBack(AnswerTakenBack),
     /// The events by which the hands change in which a question is, each under its own type.
     Hands(Box<HandsEvent>),
+    /// The events by which an intent is stopped and goes on, each under its own type.
+    Stop(Box<StopEvent>),
     /// `intent.suspension_expired`.
     Expired(Expired),
     /// `intent.suspension_undeliverable`.
@@ -217,6 +220,7 @@ impl Payload {
             Event::AnswerCounted(counted) => Self::AnswerCounted(Box::new(AnswerCounted::of(counted))),
             Event::AnswerTakenBack(taken) => Self::AnswerTakenBack(taken.clone()),
             Event::Hands(change) => Self::Hands(change.clone()),
+            Event::Stop(change) => Self::Stop(change.clone()),
             Event::SuspensionExpired(expired) => Self::Expired(Expired::of(expired)),
             Event::SuspensionUndeliverable { suspension_id } => {
                 Self::Undeliverable(Undeliverable { suspension_id: *suspension_id })
@@ -360,6 +364,9 @@ impl Payload {
         }
         if let Some(hands) = HandsEvent::read(event_type, &payload) {
             return hands.map(|hands| Self::Hands(Box::new(hands)));
+        }
+        if let Some(stop) = StopEvent::read(event_type, &payload) {
+            return stop.map(|stop| Self::Stop(Box::new(stop)));
         }
         if let Some(receipt) = ReceiptEvent::read(event_type, &payload) {
             return receipt.map(|receipt| Self::Receipt(Box::new(receipt)));

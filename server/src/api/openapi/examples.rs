@@ -25,6 +25,14 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_remind" | "suspensions_take_back" | "suspensions_claim" | "suspensions_release" | "approvals_approve" => {
             json!({})
         }
+        "lifecycle_pause" => json!({ "mode": "finish_step", "reason": "The supplier is being checked." }),
+        "lifecycle_park" => json!({
+            "reason": "Waiting for the review.",
+            "conditions": { "on_event": "review.approved", "timeout": { "duration_minutes": 60, "on_timeout": "resume_with_summary" } },
+        }),
+        "lifecycle_fire" => json!({ "name": "review.approved", "payload": { "review": 7 } }),
+        "lifecycle_settle" => json!({ "stage": "suspended" }),
+        "lifecycle_resume" => json!({ "input": "The supplier is fine." }),
         "suspensions_save_draft" => json!({ "values": { "comment": "Waiting for the carrier." } }),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" | "receipts_revoke" => json!({ "reason": "The customer withdrew the order." }),

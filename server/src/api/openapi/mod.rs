@@ -19,7 +19,7 @@ use super::{
     access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
     drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds, intents, keys,
     leases, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log,
-    streams, subscriptions, suspensions, tasks,
+    stops, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -30,7 +30,7 @@ use crate::edge::route::{Declared, Routes};
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         suspensions::take_back, hands::claim, hands::release, hands::delegate, hands::reassign,
-        drafts::save_draft, drafts::drafts,
+        drafts::save_draft, drafts::drafts, stops::pause, stops::park, stops::settle, stops::resume, stops::fire,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
@@ -66,6 +66,7 @@ use crate::edge::route::{Declared, Routes};
     ),
     tags(
         (name = "suspensions", description = "Ask a person, wait for the answer, answer, withdraw (RFC-0025 §8, §9)."),
+        (name = "lifecycle", description = "Pause the work of an agent, and let it go on."),
         (name = "deliveries", description = "How a question reaches people: each message, its state, and whether it came back."),
         (name = "intents", description = "The work of an agent: create, read, patch the state, change the status (RFC-0001)."),
         (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),

@@ -31,6 +31,7 @@ mod receipts;
 mod redactions;
 mod retries;
 mod server_log;
+mod stops;
 mod subscriptions;
 mod suspensions;
 mod tasks;

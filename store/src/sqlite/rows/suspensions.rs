@@ -122,7 +122,7 @@ impl WriteSuspensions for Writing<'_> {
 }
 
 impl ReadSuspensions for SqliteConnection {
-    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
+    fn any_suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
         let found = hot::SelectSuspension { id: &Key(id.0) }.get_result::<SuspensionColumns>(self).optional()?;
         found.map(|columns| with_intent_id(self, columns)).transpose()
     }
@@ -141,6 +141,9 @@ impl ReadSuspensions for SqliteConnection {
         if requests.is_some() || beside.is_some() {
             // The condition is a literal, so that the partial indexes of requests serve the query.
             query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind > 2"));
+        } else {
+            // Stops are no questions.
+            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind NOT BETWEEN 1 AND 2"));
         }
         if let Some(kind) = requests {
             query = query.filter(suspensions::kind.eq(kind.code()));

@@ -96,6 +96,7 @@ impl Ledger {
             | Outcome::Task(_)
             | Outcome::Plan(_)
             | Outcome::Coordinator(_)
+            | Outcome::Stop(_)
             | Outcome::Subscription(_) => {}
         }
         Ok(())

@@ -1,0 +1,277 @@
+//! Decides how an intent is stopped and how it goes on: one place for every surface.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
+
+use crate::base::ids::SuspensionId;
+use crate::base::time::rfc3339;
+use crate::intent::Intent;
+use crate::intent::changing::changed;
+use crate::intent::command::Later;
+use crate::intent::dependency::BlockedReason;
+use crate::intent::event::Event;
+use crate::intent::refusal::Refusal;
+use crate::intent::status::Status;
+use crate::intent::stop_command::StopCommand;
+use crate::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent};
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::stop::{Cause, Conditions, Fired, Initiator, Mode, OnTimeout, ResumeOwner, Stage, Stop};
+use crate::suspension::stop_refusal::StopRefusal;
+use crate::suspension::{Asker, Kind};
+
+pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    if let Some(stop) = intent.stop.as_deref().filter(|stop| stop.suspension.is_expired(now)) {
+        return Err(time_over(intent, stop));
+    }
+    Ok(match command {
+        StopCommand::Park { id, reason, conditions, resume_owner } => {
+            park(intent, (*id, reason), conditions.as_deref(), *resume_owner, by, now)?
+        }
+        StopCommand::Fire { suspension_id, fired } => fire(intent, *suspension_id, fired, by)?,
+        StopCommand::Pause { id, mode, reason } => pause(intent, *id, *mode, reason.as_ref(), by)?,
+        StopCommand::Settle { suspension_id, stage } => settle(intent, *suspension_id, *stage, by)?,
+        StopCommand::Resume { suspension_id, handle, input, continue_transcript } => {
+            open(intent, *suspension_id)?;
+            if handle.as_deref().is_some_and(|handle| SuspensionId::parse(handle) != Some(*suspension_id)) {
+                return Err(StopRefusal::Mismatch.into());
+            }
+            let resumed = Resumed {
+                suspension_id: *suspension_id,
+                cause: Cause::ExplicitResume,
+                input: input.clone(),
+                continue_transcript: *continue_transcript,
+                digest: None,
+                event: None,
+                resumed_by: by.subject.clone(),
+                credential: by.credential,
+            };
+            resumption(intent, resumed)
+        }
+    })
+}
+
+impl From<StopRefusal> for Refusal {
+    fn from(refusal: StopRefusal) -> Self {
+        Rejection::Stop(Box::new(refusal)).into()
+    }
+}
+
+/// Refuses to stop an intent that does not run.
+fn not_running(intent: &Intent) -> StopRefusal {
+    let why = match intent.stop.as_deref().map(|stop| stop.suspension.kind) {
+        Some(Kind::Parked) => "is parked".to_owned(),
+        Some(_) => "is paused".to_owned(),
+        None if intent.status == Status::SuspendedAwaitingInput => "waits for a person".to_owned(),
+        None => format!("is {}", intent.status.as_str()),
+    };
+    StopRefusal::NotRunning { why }
+}
+
+fn event_of(event: StopEvent) -> Event {
+    Event::Stop(Box::new(event))
+}
+
+/// Pauses an intent. A pause of what is paused is the same pause, and causes no event.
+fn pause(
+    intent: &Intent,
+    id: SuspensionId,
+    mode: Mode,
+    reason: Option<&String>,
+    by: &Principal,
+) -> Result<Vec<Event>, StopRefusal> {
+    if let Some(stop) = &intent.stop {
+        return if stop.suspension.kind == Kind::Paused { Ok(Vec::new()) } else { Err(not_running(intent)) };
+    }
+    // An open question is answered or withdrawn, and not paused: it would wait for two things.
+    if intent.open.is_some() || !matches!(intent.status, Status::Active | Status::Blocked) {
+        return Err(not_running(intent));
+    }
+    let is_running = intent.status == Status::Active;
+    let paused = Paused {
+        suspension_id: id,
+        mode,
+        // Nothing runs while the intent is blocked, so there is no turn whose end could be awaited.
+        stage: if is_running { Stage::Requested } else { Stage::Suspended },
+        reason: reason.cloned(),
+        initiator: if by.role == Role::Agent { Initiator::Parent } else { Initiator::Operator },
+        paused_by: by.subject.clone(),
+        credential: by.credential,
+        by: Some(Asker { name: by.name.clone(), owner: by.owner.clone() }),
+    };
+    let blocked = is_running.then(|| Event::StatusChanged {
+        old: intent.status,
+        new: Status::Blocked,
+        reason: Some("paused".to_owned()),
+        blocked_reason: Some(BlockedReason::Paused),
+        overrides: Vec::new(),
+    });
+    Ok(std::iter::once(event_of(StopEvent::Paused(Box::new(paused)))).chain(blocked).collect())
+}
+
+/// Parks an intent. A second request to park what is parked is the same one, and causes no event.
+fn park(
+    intent: &Intent,
+    (id, reason): (SuspensionId, &str),
+    conditions: Option<&Conditions>,
+    resume_owner: ResumeOwner,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, StopRefusal> {
+    if let Some(stop) = &intent.stop {
+        return if stop.suspension.kind == Kind::Parked { Ok(Vec::new()) } else { Err(not_running(intent)) };
+    }
+    if intent.status != Status::Active {
+        return Err(not_running(intent));
+    }
+    let timeout = conditions.and_then(|conditions| conditions.timeout.as_ref());
+    let parked = Parked {
+        suspension_id: id,
+        reason: reason.to_owned(),
+        conditions: conditions.cloned(),
+        expires_at: timeout.map(|timeout| now + TimeDelta::minutes(i64::from(timeout.duration_minutes))),
+        resume_owner,
+        parked_by: by.subject.clone(),
+        credential: by.credential,
+        by: Some(Asker { name: by.name.clone(), owner: by.owner.clone() }),
+    };
+    let blocked = Event::StatusChanged {
+        old: intent.status,
+        new: Status::Blocked,
+        reason: Some("parked".to_owned()),
+        blocked_reason: Some(BlockedReason::Parked),
+        overrides: Vec::new(),
+    };
+    Ok(vec![event_of(StopEvent::Parked(Box::new(parked))), blocked])
+}
+
+/// Lets a parked intent go on, if this event is one for which it waits.
+fn fire(intent: &Intent, suspension_id: SuspensionId, fired: &Fired, by: &Principal) -> Result<Vec<Event>, StopRefusal> {
+    let stop = open(intent, suspension_id)?;
+    let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+    let Some(cause) = conditions.and_then(|conditions| conditions.met_by(fired)) else { return Ok(Vec::new()) };
+    let resumed = Resumed {
+        suspension_id,
+        cause,
+        input: fired.payload.clone(),
+        continue_transcript: true,
+        digest: None,
+        event: Some(fired.name.clone()),
+        resumed_by: by.subject.clone(),
+        credential: by.credential,
+    };
+    Ok(resumption(intent, resumed))
+}
+
+fn resumption(intent: &Intent, resumed: Resumed) -> Vec<Event> {
+    std::iter::once(event_of(StopEvent::Resumed(Box::new(resumed)))).chain(goes_on(intent)).collect()
+}
+
+/// The refusal of a command after the time of a parked intent. It carries the events of that time, so that a time that is over always
+/// takes effect.
+fn time_over(intent: &Intent, stop: &Stop) -> Refusal {
+    Refusal { rejection: Rejection::Stop(Box::new(StopRefusal::TimeOver)), deadline: end_by_time(intent, stop), record: None }
+}
+
+/// The time of a parked intent may be over.
+pub(super) fn deadline(intent: &Intent, suspension_id: SuspensionId, now: DateTime<Utc>) -> Vec<Event> {
+    let stop = intent.stop.as_deref().filter(|stop| stop.suspension.id == suspension_id && stop.suspension.is_expired(now));
+    stop.map(|stop| end_by_time(intent, stop)).unwrap_or_default()
+}
+
+/// The events that follow when no condition came in time.
+fn end_by_time(intent: &Intent, stop: &Stop) -> Vec<Event> {
+    let (suspension, server) = (&stop.suspension, Principal::server());
+    let terms = stop.terms.as_ref();
+    let timeout = terms.and_then(|terms| terms.conditions.as_ref()).and_then(|conditions| conditions.timeout.as_ref());
+    let (suspension_id, cause) = (suspension.id, Cause::Timeout);
+    let Some(timeout) = timeout.filter(|timeout| timeout.on_timeout != OnTimeout::Fail) else {
+        let closed = Closed { suspension_id, cause, closed_by: server.subject, credential: None };
+        let reason = Some("auto-resume timeout expired".to_owned());
+        return vec![event_of(StopEvent::Closed(closed)), changed(intent, Status::Abandoned, reason)];
+    };
+    let minutes = timeout.duration_minutes;
+    let with_input = timeout.on_timeout == OnTimeout::ResumeWithInput;
+    let event = || json!({ "type": "timeout", "suspension_id": suspension_id, "duration_minutes": minutes });
+    let input = with_input.then(|| timeout.input.clone().unwrap_or_else(event));
+    let reason = terms.and_then(|terms| terms.reason.as_deref()).unwrap_or_default();
+    let since = rfc3339(suspension.suspended_at);
+    let digest = format!("The work was parked at {since}: {reason} None of its conditions was met within {minutes} minutes.");
+    let resumed = Resumed {
+        suspension_id,
+        cause,
+        input,
+        continue_transcript: with_input,
+        digest: (!with_input).then_some(digest),
+        event: None,
+        resumed_by: server.subject,
+        credential: None,
+    };
+    resumption(intent, resumed)
+}
+
+/// The open stop with this id, if it has one.
+pub(super) fn opened(intent: &Intent, id: SuspensionId) -> Option<&Stop> {
+    intent.stop.as_deref().filter(|stop| stop.suspension.id == id)
+}
+
+/// Gives the time of an outage back to a parked intent.
+pub(super) fn give_back(stop: &Stop, later: Later) -> Vec<Event> {
+    let Some(old_expires_at) = stop.suspension.expires_at else { return Vec::new() };
+    let new_expires_at = match later {
+        Later::Until(at) => at,
+        Later::By(span) => old_expires_at + span,
+    };
+    let extended = Extended { suspension_id: stop.suspension.id, old_expires_at, new_expires_at };
+    (new_expires_at > old_expires_at).then(|| event_of(StopEvent::Extended(extended))).into_iter().collect()
+}
+
+/// Records that the agent has stopped further. What is reached already is not recorded again.
+fn settle(intent: &Intent, suspension_id: SuspensionId, stage: Stage, by: &Principal) -> Result<Vec<Event>, StopRefusal> {
+    let stop = open(intent, suspension_id)?;
+    let settled = Settled { suspension_id, stage, credential: by.credential };
+    Ok((stage > stop.stage).then(|| event_of(StopEvent::Settled(settled))).into_iter().collect())
+}
+
+/// The open stop with this id.
+fn open(intent: &Intent, id: SuspensionId) -> Result<&Stop, StopRefusal> {
+    if let Some(stop) = intent.stop.as_deref().filter(|stop| stop.suspension.id == id) {
+        return Ok(stop);
+    }
+    let Some(past) = intent.past_stop.as_deref().filter(|past| past.suspension.id == id) else {
+        // The id is that of a question.
+        return Err(StopRefusal::NotStopped);
+    };
+    if intent.status.is_final() {
+        return Err(StopRefusal::IntentEnded { status: intent.status.as_str().to_owned() });
+    }
+    let by = past.suspension.ending.as_ref().and_then(|ending| ending.by.clone());
+    Err(StopRefusal::Lost { resumed_by: by })
+}
+
+/// The change to `active` after the stop has ended, unless something else blocks the intent as well.
+fn goes_on(intent: &Intent) -> Option<Event> {
+    let is_free = intent.status == Status::Blocked && intent.unmet == 0 && !intent.is_held;
+    is_free.then(|| changed(intent, Status::Active, Some("resumed".to_owned())))
+}
+
+/// A change of the status of a stopped intent. Only the end of the intent passes; otherwise its agent could lift the stop by writing a
+/// status.
+pub(super) fn set_status(
+    intent: &Intent,
+    stop: &Stop,
+    status: Status,
+    reason: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    if stop.suspension.is_expired(now) {
+        return Err(time_over(intent, stop));
+    }
+    if status != Status::Abandoned {
+        return Err(StopRefusal::StatusIsHeld.into());
+    }
+    let (closed_by, credential) = (by.subject.clone(), by.credential);
+    let closed = Closed { suspension_id: stop.suspension.id, cause: Cause::Closed, closed_by, credential };
+    Ok(vec![event_of(StopEvent::Closed(closed)), changed(intent, status, reason.cloned())])
+}

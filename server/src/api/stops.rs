@@ -1,0 +1,101 @@
+//! Stops: an intent is paused, its agent says how far it has stopped, and it goes on.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::stopping;
+use domain::base::ids::SuspensionId;
+use domain::people::authority::Action;
+use domain::problem::Rejection;
+use domain::wire::{FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord};
+use store::Target;
+
+use crate::edge::admission::Work;
+use crate::edge::auth::Caller;
+use crate::edge::body::Json;
+use crate::edge::problem::{Problem, Surface};
+use crate::edge::route::{Routes, post, suspension_id};
+use crate::edge::shared::Shared;
+use crate::edge::write::{Write, respond};
+
+pub(super) fn intent_routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/intents/{intent_id}/pause", [post(Work::Write, pause)]);
+    routes.keyed(Surface::Ours, "/intents/{intent_id}/park", [post(Work::Write, park)]);
+}
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/events", [post(Work::Write, fire)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/settle", [post(Work::Write, settle)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/resume", [post(Work::Write, resume)]);
+}
+
+/// Pauses an intent: its agent is asked to stop, and the status becomes `blocked` until the intent is resumed.
+///
+/// A pause of what is paused is the same pause, and writes nothing.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/pause", tag = "lifecycle", request_body = PauseRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`forbidden`: the agent that works on the intent, or a role that does not pause"), (status = 404), (status = 409, description = "`not_active`: the intent waits for a person, has not begun or has ended; `version_conflict`"), (status = 422)))]
+pub(super) async fn pause(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let write = Write { action: Action::Pause, scope: "POST /intents/{id}/pause", if_match_required: false };
+    let command = |body: PauseRequest| stopping::pausing(id, body);
+    Ok(respond(write.send(&request, caller, &shared, body, command).await?))
+}
+
+/// Parks an intent: its agent stops by itself, and the status becomes `blocked` until a condition is met or the intent is resumed.
+///
+/// An agent that parks what is parked gets the same record, and nothing is written.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/park", tag = "lifecycle", request_body = ParkRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_active`: the intent is not active; `version_conflict`"), (status = 422, description = "`invalid`: each problem of the conditions at its path")))]
+pub(super) async fn park(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let write = Write { action: Action::Park, scope: "POST /intents/{id}/park", if_match_required: false };
+    let command = |body: ParkRequest| stopping::parking(id, body);
+    Ok(respond(write.send(&request, caller, &shared, body, command).await?))
+}
+
+/// Tells of an event: the parked intents that wait for it go on. Those of an operator's or admin's key come from the provider `placet`, those
+/// of a gateway from `webhook`.
+///
+/// An event is not kept: an intent that is parked a moment later does not go on because of it. A repeated call wakes those that the first one
+/// did not reach.
+#[utoipa::path(post, path = "/api/v1/events", tag = "lifecycle", request_body = FireRequest, responses(
+    (status = 200, body = FiredView), (status = 403), (status = 422)))]
+pub(super) async fn fire(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let read = Json::of(&request)?.into().and_then(|body: FireRequest| stopping::firing(body, &caller.principal));
+    let event = read.map_err(|errors| Rejection::Invalid { errors });
+    let woken = shared.store.fire(caller.principal, event).await?;
+    Ok(HttpResponse::Ok().json(FiredView { woken }))
+}
+
+/// Says how far the agent has stopped: it has acknowledged the pause (`quiescing`), or its turn has ended (`suspended`). For the agents that
+/// work on the intent.
+#[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/settle", tag = "lifecycle", request_body = SettleRequest,
+    params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_suspended`: the suspension is a question; `already_resolved`, `not_active`: it has ended; `version_conflict`"), (status = 422)))]
+pub(super) async fn settle(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let suspension_id = suspension_id(&request)?;
+    let write = Write { action: Action::Settle, scope: "POST /suspensions/{id}/settle", if_match_required: false };
+    let command = |body: SettleRequest| stopping::settling(suspension_id, body);
+    Ok(respond(write.send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, command).await?))
+}
+
+/// Lets a paused intent go on. The agent whose work is paused never does this, nor does a key of its owner.
+#[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/resume", tag = "lifecycle", request_body = ResumeRequest,
+    params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`forbidden`: the agent whose work is paused, a key of its owner, or a role that does not resume"), (status = 404), (status = 409, description = "`not_suspended`: the suspension is a question; `suspension_mismatch`: the handle is another one; `already_resolved`: it was resumed before; `not_active`: the intent has ended; `version_conflict`"), (status = 422)))]
+pub(super) async fn resume(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let suspension_id = suspension_id(&request)?;
+    let write = Write { action: Action::Resume, scope: "POST /suspensions/{id}/resume", if_match_required: false };
+    let command = |body: ResumeRequest| stopping::resuming(suspension_id, body);
+    Ok(respond(write.send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, command).await?))
+}

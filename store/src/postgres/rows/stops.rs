@@ -1,0 +1,65 @@
+//! Stops: suspensions that wait for no answer.
+
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use domain::suspension::stop::{Provider, Stage};
+
+use super::Writing;
+use crate::postgres::session::Session;
+use crate::rows::stops::ANY;
+use crate::rows::{Code, ReadStops, RowsResult, WriteStops};
+use crate::schema::{stops, suspensions, wakes};
+
+impl WriteStops for Writing<'_> {
+    fn insert_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()> {
+        let row = (stops::suspension.eq(suspension), stops::stage.eq(stage.code()));
+        diesel::insert_into(stops::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()> {
+        diesel::update(stops::table.find(suspension)).set(stops::stage.eq(stage.code())).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn insert_wake(&mut self, suspension: i64, name: &str, provider: Option<Provider>) -> RowsResult<()> {
+        let provider = wakes::provider.eq(provider.map_or(ANY, Code::code));
+        let row = (wakes::name.eq(name), wakes::suspension.eq(suspension), provider);
+        diesel::insert_into(wakes::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn delete_wake(&mut self, suspension: i64, name: &str) -> RowsResult<()> {
+        let waited = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.eq(suspension));
+        diesel::delete(waited).execute(self.session.conn()?)?;
+        Ok(())
+    }
+}
+
+impl ReadStops for Session {
+    fn open_stop(&mut self, intent: i64) -> RowsResult<Option<i64>> {
+        // The condition is a literal, so that the index of the one open suspension of an intent serves the query.
+        let open = diesel::dsl::sql::<Bool>("suspensions.resolution IS NULL AND suspensions.kind < 3");
+        let found = suspensions::table.filter(open).filter(suspensions::intent.eq(intent)).select(suspensions::rid);
+        Ok(found.get_result(self.conn()?).optional()?)
+    }
+
+    fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage> {
+        let stage = stops::table.find(suspension).select(stops::stage);
+        Stage::from_code(stage.get_result::<i32>(self.conn()?)?)
+    }
+
+    fn parked_for(&mut self, name: &str, provider: Provider, after: i64, limit: u32) -> RowsResult<Vec<i64>> {
+        let counts = wakes::provider.eq_any([ANY, provider.code()]);
+        let waiting = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.gt(after)).filter(counts);
+        let waiting = waiting.order(wakes::suspension).limit(i64::from(limit)).select(wakes::suspension);
+        Ok(waiting.load(self.conn()?)?)
+    }
+
+    fn open_stops(&mut self) -> RowsResult<i64> {
+        // A literal, so that the partial index of open stops serves the count.
+        let open = diesel::dsl::sql::<Bool>("suspensions.resolution IS NULL AND suspensions.kind BETWEEN 1 AND 2");
+        Ok(suspensions::table.filter(open).count().get_result(self.conn()?)?)
+    }
+}

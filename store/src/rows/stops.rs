@@ -1,0 +1,30 @@
+//! Stops: suspensions that wait for no answer. What they have in common with questions is in the rows of suspensions.
+
+use domain::suspension::stop::{Provider, Stage};
+
+use super::error::RowsResult;
+
+/// Stands for any provider, in the column of providers.
+pub(crate) const ANY: i32 = 0;
+
+/// Writes stops, in one transaction.
+pub(crate) trait WriteStops {
+    fn insert_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
+    fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
+    /// Notes that a parked intent waits for an event; of one provider, or of any.
+    fn insert_wake(&mut self, suspension: i64, name: &str, provider: Option<Provider>) -> RowsResult<()>;
+    /// Notes that it waits for the event no longer.
+    fn delete_wake(&mut self, suspension: i64, name: &str) -> RowsResult<()>;
+}
+
+/// Reads stops, inside a transaction that writes or outside.
+pub(crate) trait ReadStops {
+    /// The row of the open suspension for which an intent waits; for an intent that is blocked, that of its stop.
+    fn open_stop(&mut self, intent: i64) -> RowsResult<Option<i64>>;
+    /// How far the agent has stopped.
+    fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage>;
+    /// The parked intents behind row `after` that wait for this event of this provider, in order.
+    fn parked_for(&mut self, name: &str, provider: Provider, after: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    /// How many stops are open.
+    fn open_stops(&mut self) -> RowsResult<i64>;
+}

@@ -1,0 +1,20 @@
+//! The tables of stops, and of the events for which they wait.
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Text};
+
+    wakes (name, suspension, provider) {
+        name -> Text,
+        suspension -> BigInt,
+        provider -> Integer,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+
+    stops (suspension) {
+        suspension -> BigInt,
+        stage -> Integer,
+    }
+}

@@ -1,0 +1,91 @@
+//! The part of the store for suspensions of both kinds: questions and stops.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::SuspensionId;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::suspension::stop::Fired;
+use domain::wire::{StopRecord, SuspensionView};
+use futures_util::{FutureExt, StreamExt, stream};
+
+use crate::backend::Backend;
+use crate::error::{Unit, Wanted};
+use crate::host::clock_watch::ClockWatch;
+use crate::reads::{may, suspension};
+use crate::rows::Decided;
+use crate::rows::prelude::*;
+use crate::stopped::stop_of;
+use crate::units;
+
+/// How many parked intents one look finds.
+const WAITING_PER_LOOK: u32 = 500;
+/// How many of them are woken at the same time. Other writes find their place between them.
+const WAKES_AT_ONCE: usize = 16;
+
+/// Suspensions of both kinds.
+pub trait Stops {
+    /// Reads a suspension: a question or a stop.
+    fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView>;
+    /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on.
+    fn fire(&self, principal: Principal, event: Wanted<Fired>) -> Unit<'_, u64>;
+}
+
+impl<B: Backend> Stops for B {
+    fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView> {
+        let (now, watch) = (self.clock().now(), self.watch().clone());
+        self.authorized("either", move |rows| either(rows, &principal, id, now, &watch))
+    }
+
+    fn fire(&self, principal: Principal, event: Wanted<Fired>) -> Unit<'_, u64> {
+        async move {
+            let (mut woken, mut after) = (0, 0);
+            loop {
+                let (by, wanted) = (principal.clone(), event.clone());
+                let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, after)).await?;
+                let Ok(fired) = &event else { return Ok(woken) };
+                let wakes = stream::iter(batch.clone()).map(|rid| {
+                    let (by, fired) = (principal.clone(), fired.clone());
+                    self.write("wake", move |rows, env| units::waking::wake(rows, env, rid, &by, &fired))
+                });
+                let mut wakes = wakes.buffer_unordered(WAKES_AT_ONCE);
+                while let Some(has_woken) = wakes.next().await {
+                    woken += u64::from(has_woken?);
+                }
+                let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { return Ok(woken) };
+                after = *last;
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The next parked intents that wait for an event.
+fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired>, after: i64) -> Decided<Vec<i64>> {
+    if let Err(rejection) = authorize(principal, Action::FireEvent, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let Fired { name, provider, .. } = match event {
+        Ok(event) => event,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    Ok(Ok(rows.parked_for(&name, provider, after, WAITING_PER_LOOK)?))
+}
+
+fn either<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: SuspensionId,
+    now: DateTime<Utc>,
+    watch: &ClockWatch,
+) -> Decided<SuspensionView> {
+    let Some(row) = rows.any_suspension(id)?.filter(|row| row.suspension.kind.is_stop()) else {
+        return Ok(suspension(rows, principal, id, now, watch)?.map(|record| SuspensionView::Question(Box::new(record))));
+    };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), now)? {
+        return Ok(Err(rejection));
+    }
+    let stop = stop_of(rows, &row)?;
+    Ok(Ok::<_, Rejection>(SuspensionView::Stop(Box::new(StopRecord::of(&stop)))))
+}

@@ -1,0 +1,141 @@
+//! Stops: the rows that an event about one implies, who may give a command about one, and the reply.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::SuspensionId;
+use domain::intent::stop_event::{Extended, StopEvent};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
+use domain::people::stopping::{Stopped, Work};
+use domain::suspension::Asker;
+use domain::suspension::stop::{Conditions, Provider, Stop};
+use domain::wire::StopRecord;
+
+use super::coordinators;
+use super::loaded::Loaded;
+use crate::hub::Notice;
+use crate::reads::is_at_home;
+use crate::request::Outcome;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, EdgeKind, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::stopped::stop_of;
+
+const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a stop that was not loaded");
+
+/// Loads the stop that a command names, if it has ended.
+pub(super) fn load_past<R: Rows>(rows: &mut R, loaded: &mut Loaded, named: SuspensionId) -> RowsResult<()> {
+    let found = rows.reads().any_suspension(named)?.filter(|row| row.intent == loaded.row.rid);
+    let ended = found.filter(|row| row.suspension.kind.is_stop() && row.suspension.ending.is_some());
+    if let Some(row) = ended {
+        loaded.intent.past_stop = Some(Box::new(stop_of(rows.reads(), &row)?));
+        loaded.stops.push(row);
+    }
+    Ok(())
+}
+
+/// Decides whether a principal may stop the work on the intent, or let it go on.
+pub(super) fn may<R: Rows>(rows: &mut R, loaded: &Loaded, principal: &Principal, action: Action) -> Decided<()> {
+    let parent = match is_at_home(principal, &loaded.intent) {
+        true => None,
+        false => parent_of(rows, loaded)?,
+    };
+    let stopped = loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref());
+    let stopped = stopped.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });
+    let work = Work {
+        created_by: &loaded.intent.created_by,
+        parent_created_by: parent.as_ref(),
+        assigned: &loaded.intent.assigned,
+        entries: &loaded.intent.entries,
+        stopped,
+    };
+    Ok(authorize(principal, action, Object::Work(work)))
+}
+
+/// The creator of the parent of the intent.
+fn parent_of<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Asker>> {
+    let edges = rows.reads().needing(&[loaded.row.rid], Some(EdgeKind::Child), 1)?;
+    let Some(edge) = edges.first() else { return Ok(None) };
+    Ok(Some(rows.reads().intent_at(edge.intent)?.intent.created_by))
+}
+
+/// Writes the rows that an event about a stop implies.
+pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &mut Loaded, change: &StopEvent, now: DateTime<Utc>) -> RowsResult<()> {
+    let id = change.suspension_id();
+    rows.notice(Notice::Suspension(id));
+    match change {
+        StopEvent::Paused(_) | StopEvent::Parked(_) => begin(rows, loaded),
+        StopEvent::Extended(extended) => extend(rows, loaded, extended),
+        StopEvent::Settled(_) => {
+            let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
+            let rid = loaded.suspension_row(id)?.rid;
+            rows.update_stop(rid, stop.stage)?;
+            rows.touch_suspension(rid, &stop.suspension)
+        }
+        StopEvent::Resumed(_) | StopEvent::Closed(_) => end(rows, loaded, id, now),
+    }
+}
+
+/// Writes the rows of a stop that begins: itself, its timer, and the events for which it waits.
+fn begin<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
+    let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
+    let rid = rows.next(Table::Suspensions)?;
+    let (intent, event) = (loaded.row.rid, loaded.row.last_event);
+    let row = SuspensionRow { rid, intent, event, ending_event: None, suspension: stop.suspension.clone() };
+    rows.insert_suspension(&row)?;
+    rows.insert_stop(rid, stop.stage)?;
+    for (name, provider) in waits_for(stop) {
+        rows.insert_wake(rid, name, provider)?;
+    }
+    if let Some(due_at) = stop.suspension.expires_at {
+        rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
+        rows.notice(Notice::Timer);
+    }
+    loaded.stops.push(row);
+    Ok(())
+}
+
+/// The names of the events for which a stop waits.
+fn waits_for(stop: &Stop) -> Vec<(&str, Option<Provider>)> {
+    let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+    conditions.map(Conditions::waits_for).unwrap_or_default()
+}
+
+/// Moves the deadline of a stop, and its timer.
+fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
+    let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
+    let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
+    rows.touch_suspension(suspension, &stop.suspension)?;
+    rows.move_deadline(suspension, extended.new_expires_at)?;
+    let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
+    // A timer that was put off is not found under its old time, and stays. If it fires before the new deadline, it does nothing.
+    rows.delete_timer(timer)?;
+    rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
+    rows.notice(Notice::Timer);
+    Ok(())
+}
+
+/// Ends the row of a stop, by the same conditional update as that of a question.
+fn end<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId, now: DateTime<Utc>) -> RowsResult<()> {
+    coordinators::outlive(rows, loaded)?;
+    let ended = loaded.intent.past_stop.as_deref().filter(|stop| stop.suspension.id == id).ok_or(NOT_LOADED)?;
+    let rid = loaded.suspension_row(id)?.rid;
+    if !rows.end_suspension(rid, &ended.suspension, loaded.row.last_event)? {
+        return Err(RowsError::Inconsistent("an open stop has already ended"));
+    }
+    for (name, _) in waits_for(ended) {
+        rows.delete_wake(rid, name)?;
+    }
+    for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
+        rows.save_lease(loaded.row.rid, lease)?;
+    }
+    Ok(())
+}
+
+/// The reply to a command about a stop.
+pub(super) fn shown(loaded: &Loaded, named: Option<SuspensionId>) -> RowsResult<Outcome> {
+    let stop = match named {
+        Some(id) => loaded.intent.stopped(id),
+        None => loaded.intent.stop.as_deref(),
+    };
+    let stop = stop.ok_or(NOT_LOADED)?;
+    Ok(Outcome::Stop(Box::new(StopRecord::of(stop))))
+}

@@ -1,0 +1,50 @@
+//! Parked intents that go on because of an event, and those that get the time of an outage back.
+
+use chrono::{DateTime, Utc};
+use domain::intent::command::{Command, Later};
+use domain::intent::decide::decide;
+use domain::intent::event::ExtensionCause;
+use domain::intent::stop_command::StopCommand;
+use domain::people::principal::Principal;
+use domain::suspension::Question;
+use domain::suspension::absence::Absence;
+use domain::suspension::stop::Fired;
+
+use super::act::act;
+use super::loaded::load_of;
+use super::log::append;
+use crate::rows::prelude::*;
+use crate::rows::{RowsResult, SuspensionRow};
+use crate::surroundings::Env;
+
+/// Lets a parked intent go on because of an event. Returns false if it waits no longer.
+pub(crate) fn wake<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64, by: &Principal, fired: &Fired) -> RowsResult<bool> {
+    let row = rows.reads().suspension_at(rid)?;
+    if row.suspension.ending.is_some() {
+        return Ok(false);
+    }
+    let mut loaded = load_of(rows, &row)?;
+    let now = env.clock.now();
+    let fire = StopCommand::Fire { suspension_id: row.suspension.id, fired: Box::new(fired.clone()) };
+    // A time that is over takes effect by its own timer.
+    let Ok(events) = decide(&loaded.intent, &Command::Stop(Box::new(fire)), by, now) else { return Ok(false) };
+    append(rows, env, &mut loaded, &events, &by.name, now)?;
+    Ok(!events.is_empty())
+}
+
+/// Gives the time of an outage back to a parked intent that goes on in silence.
+pub(super) fn give_back<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: &SuspensionRow,
+    absence: Option<Absence>,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &Question::erased(), now)) else {
+        return Ok(());
+    };
+    let mut loaded = load_of(rows, row)?;
+    let (suspension_id, cause) = (row.suspension.id, ExtensionCause::Outage);
+    let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
+    act(rows, env, &mut loaded, &command, now)
+}

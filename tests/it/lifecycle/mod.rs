@@ -1,0 +1,4 @@
+//! Intents that are stopped, and go on: which callers may stop them, and who wins.
+
+mod parking;
+mod pausing;

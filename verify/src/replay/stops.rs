@@ -1,0 +1,181 @@
+//! Intents that are stopped, and go on: one stop at a time, ended once, by a principal who may.
+
+use domain::base::ids::SuspensionId;
+use domain::base::text::quoted;
+use domain::intent::stop_event::{Extended, Parked, Paused, Resumed, Settled, StopEvent};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Assurance, Credential, Principal, Role};
+use domain::people::stopping::{Stopped, Work};
+use domain::suspension::stop::{Cause, Conditions, OnTimeout, Stop};
+
+use super::course::{Course, Due, Happened};
+use super::doubt::{Doubt, Doubts, Fault, Judged};
+use super::keys::{Acted, SHOWN_MAX, Who};
+use crate::finding::Code;
+
+impl Course<'_> {
+    /// Judges an event about a stop.
+    pub(super) fn stop(&mut self, event: &Happened, change: &StopEvent) -> Judged {
+        match change {
+            StopEvent::Paused(paused) => self.paused(event, paused),
+            StopEvent::Parked(parked) => self.parked(event, parked),
+            StopEvent::Extended(extended) => self.extended_stop(event, extended),
+            StopEvent::Settled(settled) => self.settled(event, settled),
+            StopEvent::Resumed(resumed) => self.resumed(event, resumed),
+            StopEvent::Closed(closed) => {
+                let Some(stop) = self.open_stop(closed.suspension_id) else { return self.not_stopped(closed.suspension_id) };
+                if closed.cause == Cause::Timeout {
+                    timed_out(stop, event, OnTimeout::Fail)?;
+                }
+                self.due.push_back(Due::Status { is_abandoned: true });
+                Ok(self.who_stops(event, &closed.closed_by, closed.credential)?.doubts)
+            }
+        }
+    }
+
+    fn paused(&self, event: &Happened, paused: &Paused) -> Judged {
+        if self.intent.open.is_some() {
+            let text = "The intent was paused although its question was open.";
+            return Err(Fault::new(Code::QuestionOpen, text));
+        }
+        if self.intent.stop.is_some() {
+            return Err(Fault::new(Code::DecisionDiffers, "The intent was paused although it was stopped already."));
+        }
+        let who = self.who_stops(event, &paused.paused_by, paused.credential)?;
+        self.may_stop(event, &who, Action::Pause, None, "paused the intent")
+    }
+
+    fn parked(&self, event: &Happened, parked: &Parked) -> Judged {
+        if self.intent.open.is_some() {
+            return Err(Fault::new(Code::QuestionOpen, "The intent was parked although its question was open."));
+        }
+        if self.intent.stop.is_some() {
+            return Err(Fault::new(Code::DecisionDiffers, "The intent was parked although it was stopped already."));
+        }
+        let who = self.who_stops(event, &parked.parked_by, parked.credential)?;
+        if who.doubts.is_empty() && who.principal.role != Role::Agent {
+            return Err(not_allowed(&who.principal, event, "parked the intent"));
+        }
+        Ok(who.doubts)
+    }
+
+    fn extended_stop(&self, event: &Happened, extended: &Extended) -> Judged {
+        let Some(stop) = self.open_stop(extended.suspension_id) else { return self.not_stopped(extended.suspension_id) };
+        if stop.suspension.expires_at != Some(extended.old_expires_at) || extended.new_expires_at <= extended.old_expires_at {
+            return Err(Fault::new(
+                Code::DecisionDiffers,
+                "The time of a parked intent was not moved later, or had another end before.",
+            ));
+        }
+        if event.actor != Principal::server().name {
+            return Err(Fault::new(Code::ChangeNotAllowed, "The server alone gives the time of an outage back."));
+        }
+        Ok(Doubts::new())
+    }
+
+    fn resumed(&self, event: &Happened, resumed: &Resumed) -> Judged {
+        let Some(stop) = self.open_stop(resumed.suspension_id) else { return self.not_stopped(resumed.suspension_id) };
+        let who = self.who_stops(event, &resumed.resumed_by, resumed.credential)?;
+        match resumed.cause {
+            Cause::ExplicitResume => {}
+            Cause::Timeout => {
+                let on_timeout = if resumed.digest.is_some() { OnTimeout::ResumeWithSummary } else { OnTimeout::ResumeWithInput };
+                timed_out(stop, event, on_timeout)?;
+                let is_server = who.principal == Principal::server();
+                return if is_server {
+                    Ok(who.doubts)
+                } else {
+                    Err(not_allowed(&who.principal, event, "ended a time that was over"))
+                };
+            }
+            Cause::ExternalEvent | Cause::ConditionFired => {
+                let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+                let waits_for = conditions.map(Conditions::waits_for).unwrap_or_default();
+                if !waits_for.iter().any(|(name, _)| Some(*name) == resumed.event.as_deref()) {
+                    return Err(Fault::new(
+                        Code::DecisionDiffers,
+                        "The intent went on because of an event for which it did not wait.",
+                    ));
+                }
+                let may_fire = authorize(&who.principal, Action::FireEvent, Object::Server);
+                return may_fire
+                    .map_or_else(|_| Err(not_allowed(&who.principal, event, "told of an event")), |()| Ok(who.doubts));
+            }
+            Cause::Closed => return Err(Fault::new(Code::DecisionDiffers, "The intent went on because it was abandoned.")),
+        }
+        self.may_stop(event, &who, Action::Resume, Some(stop), "let the intent go on")
+    }
+
+    fn settled(&self, event: &Happened, settled: &Settled) -> Judged {
+        let Some(stop) = self.open_stop(settled.suspension_id) else { return self.not_stopped(settled.suspension_id) };
+        if settled.stage <= stop.stage {
+            return Err(Fault::new(Code::DecisionDiffers, "The agent had stopped as far before."));
+        }
+        let who = self.who_stops(event, &event.actor, settled.credential)?;
+        if who.doubts.is_empty() && who.principal.role != Role::Agent {
+            return Err(not_allowed(&who.principal, event, "said how far the agent had stopped"));
+        }
+        Ok(who.doubts)
+    }
+
+    fn open_stop(&self, id: SuspensionId) -> Option<&Stop> {
+        self.intent.stop.as_deref().filter(|stop| stop.suspension.id == id)
+    }
+
+    /// The judgement on an event about a stop that is not open.
+    fn not_stopped(&self, id: SuspensionId) -> Judged {
+        if self.intent.past_stop.as_deref().is_some_and(|past| past.suspension.id == id) {
+            return Err(Fault::new(Code::AlreadyEnded, "The stop of the intent had ended before: a stop ends once."));
+        }
+        self.not_open(id)
+    }
+
+    fn who_stops(&self, event: &Happened, subject: &str, credential: Option<Credential>) -> Result<Who, Fault> {
+        let (role, assurance) = (Role::Operator, Assurance::ApiKey);
+        self.keys.who(&Acted { event, subject, role, assurance, credential })
+    }
+
+    /// Whether a principal may stop the intent, or let it go on. The log of the intent does not say which agent created its parent, nor
+    /// which agents may write it by an entry, so an agent is judged as far as it is known.
+    fn may_stop(&self, event: &Happened, who: &Who, action: Action, stop: Option<&Stop>, what: &str) -> Judged {
+        let (by, mut doubts) = (&who.principal, who.doubts.clone());
+        if !doubts.is_empty() {
+            return Ok(doubts);
+        }
+        let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });
+        let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
+        let is_allowed = |created_by| {
+            let (parent_created_by, assigned, entries) = (None, &self.intent.assigned[..], &[][..]);
+            let work = Work { created_by, parent_created_by, assigned, entries, stopped };
+            authorize(by, action, Object::Work(work)).is_ok()
+        };
+        let allowed = creators.iter().filter(|creator| is_allowed(creator)).count();
+        if allowed == creators.len() {
+            return Ok(doubts);
+        }
+        if allowed == 0 && (by.role != Role::Agent || action == Action::Resume) {
+            return Err(not_allowed(by, event, what));
+        }
+        doubts.insert(if self.knows_creator { Doubt::Owner } else { Doubt::Selection });
+        Ok(doubts)
+    }
+}
+
+fn not_allowed(by: &Principal, event: &Happened, what: &str) -> Fault {
+    let actor = quoted(&event.actor, SHOWN_MAX);
+    Fault::new(
+        Code::ChangeNotAllowed,
+        format!("{actor} {what}, with a credential of the role {}, which may not do this.", by.role),
+    )
+}
+
+/// Whether the time of a stop was over when an event says so, and this is what its conditions say about it.
+fn timed_out(stop: &Stop, event: &Happened, on_timeout: OnTimeout) -> Result<(), Fault> {
+    let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+    let said = conditions.and_then(|conditions| conditions.timeout.as_ref()).map(|timeout| timeout.on_timeout);
+    if !stop.suspension.is_expired(event.at) || said != Some(on_timeout) {
+        let text = "The time of a parked intent ended it before it was over, or in another way than its conditions say.";
+        return Err(Fault::new(Code::DecisionDiffers, text));
+    }
+    Ok(())
+}
