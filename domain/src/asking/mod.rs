@@ -9,6 +9,7 @@ pub mod choice;
 pub mod coordinating;
 pub mod drafting;
 pub mod engagement;
+pub mod errands;
 pub mod floors;
 pub mod governing;
 pub mod grouping;

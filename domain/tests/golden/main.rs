@@ -10,6 +10,7 @@ mod access;
 mod containers;
 mod coordinators;
 mod demands;
+mod errands;
 mod forms;
 mod governed;
 mod grounds;
@@ -167,6 +168,7 @@ fn question() -> Question {
         comment_on_refusal: None,
         proposal: None,
         grounds: None,
+        errand: None,
     }
 }
 
@@ -236,6 +238,7 @@ fn answered() -> Vec<Event> {
         assertion: None,
         agreed: Vec::new(),
         in_place_of: None,
+        via: None,
         action: None,
     };
     let by_key = Resumed {
@@ -575,6 +578,7 @@ fn kinds() -> Vec<Event> {
             hands::deputies(),
             grounds::events(),
             demands::recent(),
+            errands::events(),
         ])
         .flatten()
         .collect()

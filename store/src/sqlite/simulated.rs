@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 62] = [
+const TABLES: [&str; 63] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -78,6 +78,7 @@ const TABLES: [&str; 62] = [
     "unsent_answers",
     "drafts",
     "alerts",
+    "errands",
     "passkeys",
     "identities",
     "openid_logins",
