@@ -73,6 +73,7 @@ fn question() -> Question {
         comment_on_refusal: None,
         proposal: None,
         grounds: None,
+        errand: None,
     }
 }
 

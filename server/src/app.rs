@@ -34,6 +34,7 @@ use url::Url;
 use crate::config::{Config, Limits, Mode, SubscriptionsConfig, site};
 use crate::edge::admission::Admission;
 use crate::edge::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
+use crate::edge::doors::Doors;
 use crate::edge::instance::{INSTANCE_SECRET, Instance};
 use crate::edge::settings::Settings;
 use crate::edge::shared::Shared;
@@ -54,7 +55,7 @@ use crate::worker::lane::Lane;
 use crate::worker::logins::Logins;
 use crate::worker::subscriptions::Subscriptions;
 use crate::worker::{scrub, streams, upkeep};
-use crate::{api, edge, log};
+use crate::{api, edge, log, protocols};
 
 /// How long requests may take to end when the server stops, in seconds.
 const DRAIN_SECONDS: u64 = 25;
@@ -152,6 +153,7 @@ impl App {
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
+        let opened_at = clock.now();
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
         let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
         let shared = web::Data::new(Shared::new(
@@ -160,7 +162,7 @@ impl App {
             subscribers,
             (clock.clone(), entropy),
             metrics,
-            instance.clone(),
+            (instance.clone(), Doors { public_url: public_url.clone(), a2a: config.a2a, opened_at }),
             &config.limits,
         ));
         let beats = shared.clone();
@@ -641,6 +643,7 @@ fn app(
         InitError = (),
     >,
 > {
+    let doors = shared.doors.clone();
     ActixApp::new()
         .app_data(shared)
         .app_data(pages)
@@ -648,6 +651,7 @@ fn app(
         .wrap(from_fn(edge::exchange::exchange))
         .wrap(from_fn(edge::trace::trace))
         .configure(api::routes)
+        .configure(move |config| protocols::routes(config, &doors))
         .configure(pages::routes)
 }
 

@@ -10,5 +10,6 @@ pub mod log;
 pub mod observe;
 mod openid;
 pub mod pages;
+mod protocols;
 mod terminal;
 pub mod worker;

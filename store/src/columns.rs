@@ -1,5 +1,4 @@
 //! Rows as the databases hold them, and their conversions to the store's rows: short, and written once for both databases.
-//!
 //! A struct lists the columns it reads, by their names in [`schema`](crate::schema). Statements are written from the same list,
 //! so the columns in the text of a statement cannot come in another order than the fields of the struct.
 
@@ -124,7 +123,7 @@ columns!(
         unmet: i32,
         is_held: bool,
         is_grouped: bool,
-        has_tasks: bool,
+        has_tasks: bool, is_errand: bool,
     }
 );
 
@@ -184,6 +183,7 @@ impl IntentColumns {
                 is_held: self.is_held,
                 is_grouped: self.is_grouped,
                 has_tasks: self.has_tasks,
+                is_errand: self.is_errand,
                 ..Intent::born(
                     IntentId(self.id.0),
                     Code::from_code(self.status)?,

@@ -62,7 +62,7 @@ fn view<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRo
 
 /// Refuses to show a question with a fallback as open if its asker applies the deadline by its own clock, and the deadline has
 /// passed or may not be applied at present. The asker then reads again, and acts on the state that is recorded by that time.
-fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatch) -> RowsResult<()> {
+pub(crate) fn settled<R: ReadRows>(rows: &mut R, suspension: &Suspension, watch: &ClockWatch) -> RowsResult<()> {
     if !suspension.fixed_deadline || suspension.ending.is_some() || suspension.fallback_policy == FallbackPolicy::Fail {
         return Ok(());
     }
@@ -159,7 +159,7 @@ pub(super) fn handed<R: ReadRows>(rows: &mut R, principal: &Principal, suspensio
 }
 
 /// The creator that a list is limited to: agents read only their own rows. [`may`] then decides whether a row is shown.
-fn own_only(principal: &Principal) -> Option<&str> {
+pub(crate) fn own_only(principal: &Principal) -> Option<&str> {
     (principal.role == Role::Agent).then_some(principal.name.as_str())
 }
 

@@ -59,6 +59,7 @@ use crate::work::WorkView;
 pub trait Store:
     crate::Alerts
     + crate::Audits
+    + crate::Errands
     + crate::Groups
     + crate::Inboxes
     + crate::Logins

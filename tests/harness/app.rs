@@ -149,6 +149,7 @@ impl TestApp {
                 hosts: vec!["127.0.0.1".to_owned()],
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
+            a2a: true,
             retention: None,
             inbox: InboxConfig::default(),
             openid: None,

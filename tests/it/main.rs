@@ -14,6 +14,7 @@ mod pages;
 mod people;
 #[path = "../process/mod.rs"]
 mod process;
+mod protocols;
 mod sdk;
 mod storage;
 mod time;

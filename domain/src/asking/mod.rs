@@ -10,6 +10,7 @@ pub mod conditions;
 pub mod coordinating;
 pub mod drafting;
 pub mod engagement;
+pub mod errands;
 pub mod floors;
 pub mod governing;
 pub mod grouping;

@@ -99,8 +99,7 @@ impl AskingPolicy {
         if client.is_some() {
             narrow(&mut request, &mut check);
         }
-        let several = request.questions.as_ref().map(|_| ResponseType::Form);
-        let response_type = request.response_type.or(several).unwrap_or_default();
+        let response_type = request.response_type.or(request.questions.as_ref().map(|_| ResponseType::Form)).unwrap_or_default();
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
@@ -146,6 +145,7 @@ impl AskingPolicy {
             comment_on_refusal,
             proposal,
             grounds,
+            errand: None,
         };
         // A question that breaks no other rule has a bounded size, so searching it for secrets is bounded, too.
         check.warnings.extend(self.secrets(&question, &choices, request.fallback_value.as_ref(), schema.as_deref())?);

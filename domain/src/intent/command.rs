@@ -26,6 +26,7 @@ use crate::portfolio::membership::Join;
 use crate::suspension::FallbackPolicy;
 use crate::suspension::delivery::{Asked, Delivery, DeliveryRecord};
 use crate::suspension::demand::CommentOnRefusal;
+use crate::suspension::errand::Via;
 use crate::suspension::evidence::Evidence;
 use crate::suspension::proposal::{Named, Proposal};
 use crate::suspension::quorum::Quorum;
@@ -190,6 +191,8 @@ pub struct Respond {
     pub named: Named,
     /// Whether the person takes an earlier answer back, in place of giving one.
     pub takes_back: bool,
+    /// The door through which it comes; absent in answers of older logs.
+    pub via: Option<Via>,
 }
 
 /// A later deadline, as requested.
@@ -339,6 +342,12 @@ pub enum Command {
 }
 
 impl Command {
+    /// The same command, which comes through this door; only an answer names its door.
+    #[must_use]
+    pub fn through(self, via: Via) -> Self {
+        if let Self::Respond(respond) = self { Self::Respond(Box::new(Respond { via: Some(via), ..*respond })) } else { self }
+    }
+
     /// The action that the caller must be allowed; `None` for commands that only the server itself gives.
     pub fn action(&self) -> Option<Action> {
         match self {

@@ -14,7 +14,7 @@ use crate::intent::command::{Command, Respond};
 use crate::intent::event::{Event, ExtensionCause, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
 use crate::intent::operator::{extend, redrive, remind};
 use crate::intent::record::Record;
-use crate::intent::refusal::{Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
+use crate::intent::refusal::{ANSWERED, Refusal, end_by_deadline, expired, goes_on, names_a_person, why_refused, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
@@ -23,6 +23,7 @@ use crate::intent::{
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
+use crate::suspension::errand::Via;
 use crate::suspension::evidence::{Evidence, action_digest};
 use crate::suspension::lease::Lease;
 use crate::suspension::proposal::PROPOSAL;
@@ -31,6 +32,9 @@ use crate::suspension::{Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX,
 /// The number of seconds before the deadline in which a change by the asker is taken for a sign that it has applied its fallback.
 /// An earlier change is no sign of that, unless the asker's clock is ahead by more than this.
 const EARLY_SECONDS_MAX: u32 = 60;
+
+/// How many refusals of a question may be recorded before an answer of the asker itself is not recorded any more.
+const OWN_RECORDED_MAX: u32 = REFUSALS_RECORDED_MAX / 2;
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
 ///
@@ -193,7 +197,9 @@ fn set_status(
         (Status::Blocked, Status::Completed) => intent.unmet > 0,
         (_, _) => false,
     };
-    if !is_short_cut && !intent.status.may_become(status) {
+    // An errand ends with its question, so there is no work to which it could return.
+    let has_no_way_back = intent.is_errand && status == Status::Active;
+    if has_no_way_back || !is_short_cut && !intent.status.may_become(status) {
         return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
     }
     if status == Status::Active {
@@ -305,6 +311,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         assertion: respond.assertion.clone().filter(|_| by.assurance == Assurance::Passkey),
         agreed: Vec::new(),
         in_place_of: respond.in_place_of.clone(),
+        via: respond.via,
         action,
         ending: Ending {
             resolution: Resolution::Responded,
@@ -319,7 +326,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Ok(quorum::count(intent, open, needed, resumed, respond, by)?);
     }
     let answered = Event::Resumed(Box::new(resumed));
-    Ok(std::iter::once(answered).chain(goes_on(intent, open, "answered")).collect())
+    Ok(std::iter::once(answered).chain(goes_on(intent, open, ANSWERED)).collect())
 }
 
 /// The action about which an answer decides, and the hashes of the answer.
@@ -345,6 +352,27 @@ fn checked(open: &Suspension, respond: &Respond, value: &Value) -> Result<Decide
     let proposed_digest = action_digest(&proposal.action);
     let evidence = respond.evidence.and_then(|evidence| Evidence { proposed_digest, ..evidence }.about(&action));
     Ok((Some(action), evidence))
+}
+
+/// The event that records an answer of the asker, or of a key or person of its owner, to this open question; `None` if the answer names no
+/// open question, came through a door of this server's own, or enough of them are recorded.
+pub fn own_answer(intent: &Intent, respond: &Respond, by: &Principal) -> Option<Event> {
+    // A message of another protocol may be the words of a model, and people should learn that it tried.
+    if respond.via != Some(Via::A2a) {
+        return None;
+    }
+    let open = SuspensionId::parse(&respond.suspension_id).and_then(|id| intent.opened(id))?;
+    // Otherwise an agent could use up the record, and a late answer of a person would leave no trace.
+    if open.refusals >= OWN_RECORDED_MAX {
+        return None;
+    }
+    record_refusal(open, &Rejection::SelfResponse, respond, by.subject.clone(), by).map(|record| *record)
+}
+
+/// The event that records words that are no answer to this open question.
+pub fn misunderstood(intent: &Intent, respond: &Respond, rejection: &Rejection, by: &Principal) -> Option<Event> {
+    let open = SuspensionId::parse(&respond.suspension_id).and_then(|id| intent.opened(id))?;
+    record_refusal(open, rejection, respond, by.subject.clone(), by).map(|record| *record)
 }
 
 fn record_refusal(

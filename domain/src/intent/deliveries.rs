@@ -190,6 +190,7 @@ mod tests {
             comment_on_refusal: None,
             proposal: None,
             grounds: None,
+            errand: None,
         }
     }
 

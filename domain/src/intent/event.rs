@@ -27,6 +27,7 @@ use crate::suspension::FallbackPolicy;
 use crate::suspension::Kind;
 use crate::suspension::channel::Way;
 use crate::suspension::delivery::{Delivery, Failover};
+use crate::suspension::errand::Via;
 use crate::suspension::evidence::Evidence;
 use crate::suspension::lease::Lease;
 use crate::suspension::quorum::Tally;
@@ -125,7 +126,7 @@ pub enum Event {
     },
     /// An answer came after the deadline. It is refused, but recorded.
     LateAnswer(RefusedAnswer),
-    /// An answer came for a question that had already ended.
+    /// An answer was refused: its question had already ended, or it was the asker's own, or it was no answer to the question.
     ResponseRejected(RefusedAnswer),
     /// A lease was taken.
     LeaseAcquired(Box<Lease>),
@@ -329,6 +330,8 @@ pub struct Resumed {
     pub agreed: Vec<Agreed>,
     /// The person in whose place this one answered, if a place was handed on.
     pub in_place_of: Option<String>,
+    /// The door through which it came; absent in older events.
+    pub via: Option<Via>,
     /// The action about which it decides; absent if the question proposes none.
     pub action: Option<Map<String, Value>>,
 }

@@ -14,11 +14,11 @@ use crate::intent::record::Record;
 use crate::intent::retry::Retry;
 use crate::intent::status::Status;
 use crate::portfolio::membership::{Added, Membership};
-use crate::suspension::Suspension;
 use crate::suspension::delivery::Delivery;
 use crate::suspension::hands::Hands;
 use crate::suspension::lease::Lease;
 use crate::suspension::quorum::Counted;
+use crate::suspension::{Question, Suspension};
 
 /// Applies one event to the intent; the state that a store keeps is exactly the result of all events.
 ///
@@ -69,7 +69,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         }
         Event::Retry(change) => change.apply(&mut intent.retry),
         Event::Recorded(record) => keep(intent, record),
-        Event::Suspended(suspension, _) => ask(intent, suspension),
+        Event::Suspended(suspension, question) => ask(intent, suspension, question),
         Event::Resumed(_)
         | Event::SuspensionExpired(_)
         | Event::SuspensionUndeliverable { .. }
@@ -199,7 +199,8 @@ fn depend(intent: &mut Intent, change: &DependencyEvent) {
     }
 }
 
-fn ask(intent: &mut Intent, suspension: &Suspension) {
+fn ask(intent: &mut Intent, suspension: &Suspension, question: &Question) {
+    intent.is_errand |= question.errand.is_some();
     if suspension.kind.stops_intent() {
         intent.announcement = None;
         intent.open = Some(suspension.clone());

@@ -18,6 +18,7 @@ pub mod dependency;
 mod entries;
 pub mod event;
 pub mod evolve;
+pub mod fate;
 pub mod govern;
 pub mod governance;
 mod graph;
@@ -127,6 +128,8 @@ pub struct Intent {
     pub blocking: Vec<Blocking>,
     /// Its contract as a phase of a workflow, if it has one; loaded for a lease and for its completion.
     pub phase: Option<Box<Phase>>,
+    /// Whether it ends with its question, because its asker has no intent of its own and asked nothing but that.
+    pub is_errand: bool,
     /// Whether it ever had a task, a plan, a coordinator or a retry policy.
     pub has_tasks: bool,
     /// Its tasks that are not finished, and those that the command names.
@@ -179,6 +182,7 @@ impl Intent {
             upstream: None,
             blocking: Vec::new(),
             phase: None,
+            is_errand: false,
             has_tasks: false,
             tasks: Vec::new(),
             task_count: 0,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::intent::Intent;
 use crate::intent::command::Respond;
 use crate::intent::event::{Agreed, AnswerCounted, AnswerTakenBack, Event, Resumed};
-use crate::intent::refusal::goes_on;
+use crate::intent::refusal::{ANSWERED, goes_on};
 use crate::people::answerer::Answerer;
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
@@ -56,7 +56,7 @@ pub(super) fn count(
         in_place_of: counted.in_place_of.clone(),
     });
     answer.agreed = earlier.chain([Agreed { person, at: answer.ending.at, in_place_of: answer.in_place_of.clone() }]).collect();
-    Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, "answered")).collect())
+    Ok(std::iter::once(Event::Resumed(Box::new(answer))).chain(goes_on(intent, open, ANSWERED)).collect())
 }
 
 /// The people whose approvals an answer clears, because it approves another action than they do.

@@ -63,6 +63,8 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
         (false, false) => (Status::Abandoned, "suspension_expired"),
     };
     let mut events = Vec::with_capacity(3);
+    // An errand has no work to which it could return.
+    let new = if continues && intent.is_errand { Status::Completed } else { new };
     if undeliverable {
         events.push(Event::SuspensionUndeliverable { suspension_id: open.id });
     }
@@ -134,9 +136,18 @@ pub fn has_ended(suspension: &Suspension) -> Option<Rejection> {
     })
 }
 
-/// The event that makes the intent active after `ended` has ended; `None` if the intent did not wait for it.
+/// The reason for which an intent goes on after an answer.
+pub(super) const ANSWERED: &str = "answered";
+
+/// The event that makes the intent active after `ended` has ended; `None` if the intent did not wait for it. An errand ends here:
+/// with an answer it is completed.
 pub(super) fn goes_on(intent: &Intent, ended: &Suspension, reason: &str) -> Option<Event> {
-    ended.kind.stops_intent().then(|| changed(intent, Status::Active, Some(reason.into())))
+    let new = match (intent.is_errand, reason) {
+        (false, _) => Status::Active,
+        (true, ANSWERED) => Status::Completed,
+        (true, _) => Status::Abandoned,
+    };
+    ended.kind.stops_intent().then(|| changed(intent, new, Some(reason.into())))
 }
 
 /// Refuses an answer from a gateway (a key of the role `channel`) that does not name the person for whom the gateway answers.

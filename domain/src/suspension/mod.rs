@@ -8,6 +8,7 @@ pub mod channel;
 pub mod delivery;
 pub mod demand;
 pub mod draft;
+pub mod errand;
 pub mod evidence;
 mod fallback;
 pub mod grounds;
@@ -40,6 +41,7 @@ use crate::base::words;
 use crate::form::Schema;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{AgentRule, CommentOnRefusal, Risk, Separation};
+use crate::suspension::errand::Errand;
 use crate::suspension::grounds::Grounds;
 use crate::suspension::hands::{Handed, Hands, Reassignment};
 use crate::suspension::proposal::Proposal;
@@ -313,6 +315,9 @@ pub struct Question {
     /// The grounds on which people decide, beside the context; absent if the asker gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grounds: Option<Box<Grounds>>,
+    /// How the errand began that the question is; absent if its asker has an intent of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errand: Option<Box<Errand>>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
@@ -370,6 +375,7 @@ impl Question {
             comment_on_refusal: None,
             proposal: None,
             grounds: None,
+            errand: None,
         }
     }
 

@@ -516,6 +516,7 @@ impl SuspensionRecord {
             comment_on_refusal: self.comment_on_refusal,
             proposal,
             grounds: grounds.boxed(),
+            errand: None,
         }
     }
 

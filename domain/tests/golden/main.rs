@@ -10,6 +10,7 @@ mod access;
 mod containers;
 mod coordinators;
 mod demands;
+mod errands;
 mod forms;
 mod governed;
 mod grounds;
@@ -168,6 +169,7 @@ fn question() -> Question {
         comment_on_refusal: None,
         proposal: None,
         grounds: None,
+        errand: None,
     }
 }
 
@@ -237,6 +239,7 @@ fn answered() -> Vec<Event> {
         assertion: None,
         agreed: Vec::new(),
         in_place_of: None,
+        via: None,
         action: None,
     };
     let by_key = Resumed {
@@ -578,6 +581,7 @@ fn kinds() -> Vec<Event> {
             demands::recent(),
             stops::events(),
             stops::parks(),
+            errands::events(),
         ])
         .flatten()
         .collect()

@@ -31,13 +31,17 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Describes the protocol, without a key.
 #[utoipa::path(get, path = "/.well-known/openintent.json", tag = "discovery", responses((status = 200, body = Object)))]
-pub(super) async fn openintent() -> HttpResponse {
+pub(super) async fn openintent(shared: Data<Shared>) -> HttpResponse {
+    // A surface that is turned off has no address here.
+    let a2a = shared.doors.a2a.then(|| ("a2a", json!({ "card": shared.doors.at(".well-known/agent-card.json") })));
+    let surfaces: serde_json::Map<_, _> = a2a.into_iter().map(|(name, surface)| (name.to_owned(), surface)).collect();
     HttpResponse::Ok().json(json!({
         "protocol": "openintent",
         "version": "0.17.0",
         "rfcUrls": RFCS.map(|number| format!("RFC-{number}")),
         "capabilities": ["intents", "events", "leases", "suspension"],
         "openApiUrl": "/openapi.json",
+        "surfaces": surfaces,
     }))
 }
 

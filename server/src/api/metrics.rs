@@ -19,7 +19,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 #[utoipa::path(get, path = "/metrics", tag = "health", security(("api_key" = []), ("bearer" = [])),
     responses((status = 200, body = String, content_type = "application/openmetrics-text"), (status = 401), (status = 403), (status = 503)))]
 pub(super) async fn metrics(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    let caller = auth::scraper(&shared, &request).await?;
+    let caller = auth::bearer(&shared, &request).await?;
     let standing = shared.store.standing(caller.principal).await?;
     shared.metrics.hold(shared.store.hold().await?);
     let exposition = shared.metrics.exposition(&standing, shared.clock.now());

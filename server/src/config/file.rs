@@ -19,6 +19,7 @@ use super::log::LogSection;
 use super::login::LoginSection;
 use super::people::PersonSection;
 use super::place::{Place, without_values};
+use super::protocols::A2aSection;
 use super::questions::QuestionsSection;
 use super::retention::RetentionSection;
 use super::subscriptions::SubscriptionsSection;
@@ -49,6 +50,7 @@ pub(super) struct FileConfig {
     pub(super) channels: ChannelsSection,
     pub(super) questions: QuestionsSection,
     pub(super) subscriptions: SubscriptionsSection,
+    pub(super) a2a: A2aSection,
     pub(super) retention: RetentionSection,
     pub(super) inbox: InboxSection,
     pub(super) limits: LimitsSection,

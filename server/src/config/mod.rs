@@ -19,6 +19,7 @@ mod mail;
 mod mode;
 mod people;
 mod place;
+mod protocols;
 mod questions;
 mod retention;
 mod subscriptions;
@@ -153,6 +154,8 @@ pub struct Config {
     pub asking: AskingPolicy,
     /// The endpoints to which agents may have messages about events sent.
     pub subscriptions: SubscriptionsConfig,
+    /// Whether agents may ask by A2A.
+    pub a2a: bool,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
     pub retention: Option<TimeDelta>,
     /// The reasons for a no that people find ready, and the kinds of questions that they may answer together.
@@ -219,8 +222,7 @@ impl Config {
         let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let (limits, subscriptions) = (file.limits.resolve()?, file.subscriptions.resolve()?);
         let (retention, inbox) = (file.retention.resolve()?, file.inbox.resolve()?);
-        let roster = people::resolve(file.people, &file.groups, openid.as_ref())?;
-        let roster = args.database.config.is_some().then_some(roster);
+        let roster = args.database.config.is_some().then_some(people::resolve(file.people, &file.groups, openid.as_ref())?);
         let named = |flag: &Option<PathBuf>, file| flag.clone().or(file).filter(|path: &PathBuf| !path.as_os_str().is_empty());
         let of_log = LogArgs {
             key_file: named(&args.log_key_file, file.log_key_file),
@@ -240,6 +242,7 @@ impl Config {
             webhooks,
             asking,
             subscriptions,
+            a2a: file.a2a.enabled,
             retention,
             inbox,
             openid,
@@ -585,7 +588,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 22] = [
+    const SECTIONS: [&str; 23] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -594,6 +597,7 @@ mod tests {
         "[[channels.webhook]]",
         "[questions]",
         "[subscriptions]",
+        "[a2a]",
         "[retention]",
         "[inbox]",
         "[[inbox.together]]",

@@ -41,7 +41,7 @@ pub(super) async fn authenticate(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    match admit(&shared, work, &mut request).await {
+    match admit(surface, &shared, work, &mut request).await {
         Ok(Class::Respond | Class::Write) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
         Ok(Class::Inbox | Class::Read | Class::List) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(failure) => {
@@ -52,8 +52,17 @@ pub(super) async fn authenticate(
 }
 
 /// Finds the caller of a request, reads its body if it has one, takes a place, and stores all three in the request's extensions.
-async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
-    let caller = caller(shared, request).await?;
+async fn admit(
+    surface: Surface,
+    shared: &web::Data<Shared>,
+    work: Option<Work>,
+    request: &mut ServiceRequest,
+) -> Result<Class, Failure> {
+    let caller = match surface {
+        Surface::Ours | Surface::OpenIntent => caller(shared, request).await?,
+        // Clients of protocols know bearer tokens, and some know no other header.
+        Surface::Protocol(_) => bearer(shared, request.request()).await?,
+    };
     // A request for an unknown path or method should not take a place from other work, so it counts as a list, the class that
     // is refused first.
     let class = work.map_or(Class::List, |work| work.class(caller.principal.role));
@@ -97,11 +106,11 @@ async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Fai
     with_key(shared, key, request.peer_addr()).await
 }
 
-/// Authenticates a scraper: by a key in `X-API-Key`, as everywhere, or by a key as a bearer token, which Prometheus can send.
-pub(crate) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
+/// Authenticates by a key in `X-API-Key`, as everywhere, or by a key as a bearer token, which Prometheus and clients of protocols can send.
+pub(crate) async fn bearer(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let bearer = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let key = header("x-api-key").or_else(|| bearer().map(|(_, token)| token.trim()));
+    let token = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let key = header("x-api-key").or_else(|| token().map(|(_, token)| token.trim()));
     with_key(shared, key, request.peer_addr()).await
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod auth;
 pub mod authenticator;
 pub mod body;
 pub mod connection;
+pub(crate) mod doors;
 pub(crate) mod exchange;
 pub mod export;
 mod fields;

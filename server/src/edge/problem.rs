@@ -446,11 +446,14 @@ macro_rules! surface {
 surface!(Problem);
 surface!(Detail);
 
-/// The two surfaces of the API. They differ in the form of times and errors, and in the treatment of unknown fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The surfaces: the two of the API, which differ in the form of times and errors and in the treatment of unknown fields, and those of the
+/// protocols.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Surface {
     Ours,
     OpenIntent,
+    /// A protocol, which writes failures in a form of its own.
+    Protocol(fn(Failure) -> actix_web::Error),
 }
 
 impl Surface {
@@ -459,6 +462,7 @@ impl Surface {
         match self {
             Self::Ours => Problem(failure).into(),
             Self::OpenIntent => Detail(failure).into(),
+            Self::Protocol(form) => form(failure),
         }
     }
 }

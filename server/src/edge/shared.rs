@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use super::admission::Admission;
 use super::authenticator::Authenticator;
 use super::body::{BODIES_BYTES_MAX, Bodies};
+use super::doors::Doors;
 use super::health::Health;
 use super::instance::Instance;
 use super::problem::Failure;
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) health: Health,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) instance: Instance,
+    pub(crate) doors: Doors,
     /// Becomes true when the server stops: long waits end then.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -65,7 +67,7 @@ impl Shared {
         subscribers: Arc<Subscribers>,
         (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>),
         metrics: Arc<Metrics>,
-        instance: Instance,
+        (instance, doors): (Instance, Doors),
         limits: &Limits,
     ) -> Self {
         let authenticator = Arc::new(Authenticator::new(store.clone(), clock.clone()));
@@ -86,6 +88,7 @@ impl Shared {
             health: Health::default(),
             metrics,
             instance,
+            doors,
             stopping: watch::Sender::new(false),
         }
     }

@@ -9,6 +9,8 @@ use super::problem::Failure;
 
 /// How many streams one key may have open at a time.
 pub(crate) const STREAMS_PER_KEY_MAX: usize = 1_000;
+/// How many tasks one key may follow at a time by a protocol.
+pub(crate) const FOLLOWED_PER_KEY_MAX: usize = 100;
 /// How many streams one person may have open at a time, in all sessions: one for each open inbox.
 pub(crate) const STREAMS_PER_PERSON_MAX: usize = 50;
 /// How many streams one server may have open at a time, though never more than half of its connections: other requests need
@@ -22,6 +24,8 @@ const RETRY_AFTER_SECONDS: u32 = 5;
 pub(crate) enum StreamReader {
     /// The holder of a key.
     Key(KeyId),
+    /// The holder of a key that follows tasks by a protocol.
+    Follower(KeyId),
     /// A person who has logged in, by the address.
     Person(String),
     /// An account of the machine.
@@ -32,6 +36,7 @@ impl StreamReader {
     fn most(&self) -> (usize, &'static str) {
         match self {
             Self::Key(_) | Self::Local => (STREAMS_PER_KEY_MAX, "key"),
+            Self::Follower(_) => (FOLLOWED_PER_KEY_MAX, "key"),
             Self::Person(_) => (STREAMS_PER_PERSON_MAX, "person"),
         }
     }

@@ -6,6 +6,7 @@ use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::errand::Via;
 use domain::wire::AccessView;
 use serde::de::DeserializeOwned;
 use store::{Outcome, Repeatable, Request, Target, Unreadable};
@@ -52,7 +53,10 @@ impl Write {
         let key = idempotency(request, &caller.principal, self.scope, &body);
         let unreadable = |errors| Unreadable { action: self.action, errors };
         let (idempotency, command) = match key {
-            Ok(idempotency) => (idempotency, body.into().and_then(command).map_err(unreadable)),
+            Ok(idempotency) => {
+                let command = body.into().and_then(command).map(|command| command.through(door(request)));
+                (idempotency, command.map_err(unreadable))
+            }
             Err(error) => (None, Err(unreadable(vec![error]))),
         };
         let precondition = if_match(request, self.if_match_required);
@@ -61,6 +65,11 @@ impl Write {
         let write = Request { principal, target, precondition, idempotency, command, trace_parent };
         Ok(shared.store.execute(write).await?)
     }
+}
+
+/// The door of a call: OpenIntent writes its paths without the prefix of this server's API.
+fn door(request: &HttpRequest) -> Via {
+    if request.path().starts_with("/api/") { Via::Api } else { Via::Openintent }
 }
 
 /// A write to an object that is no intent, made from the body of the request. The store gets the errors in the fields of the body

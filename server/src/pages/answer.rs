@@ -18,6 +18,7 @@ use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::channel::Channels;
 use domain::suspension::demand::COMMENT;
+use domain::suspension::errand::Via;
 use domain::suspension::plan::Plan;
 use domain::suspension::proposal::Named;
 use domain::suspension::quorum::Counted;
@@ -436,6 +437,7 @@ fn refusal(rejection: &Rejection, link: &LinkView, pages: &Pages) -> Option<(For
 
 pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, named: Named, form: &Form) -> Request {
     let comment = comment(&form.reason, &form.comment, link, &value);
+    let via = if principal.session_id().is_some() { Via::Page } else { Via::Link };
     let metadata = (!comment.is_empty()).then(|| Map::from_iter([(COMMENT.to_owned(), Value::from(comment))]));
     Request {
         principal,
@@ -454,7 +456,7 @@ pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, named:
             let assertion = form.signature.assertion().map(Box::new);
             Respond { assertion, takes_back: form.takes_back, named, ..respond }
         })
-        .map(|respond| Command::Respond(Box::new(respond)))
+        .map(|respond| Command::Respond(Box::new(respond)).through(via))
         .map_err(|errors| Unreadable { action: Action::Respond, errors }),
     }
 }

@@ -101,6 +101,7 @@ pub(super) fn fits(suspension: &Suspension, question: &Question, kinds: &[Togeth
         comment_on_refusal,
         proposal,
         grounds: _,
+        errand: _,
     } = question;
     if suspension.ending.is_some() {
         return Err(Unfit::Ended);

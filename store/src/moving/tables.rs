@@ -197,6 +197,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(unsent_answers, suspension, person, browser),
     table!(drafts, suspension, person),
     table!(alerts, suspension, person),
+    table!(errands, intent),
     table!(server_events, sequence),
     table!(server_log, rid).tells_runs_apart(),
     table!(tree, rid).tells_runs_apart(),

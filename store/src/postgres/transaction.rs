@@ -277,6 +277,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         )) => StoreError::Unavailable(said.message().to_owned()),
         RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("a database statement failed: {error}")),
         RowsError::Held(why) => StoreError::Held(why),
+        RowsError::Refused(rejection) => StoreError::Rejected((**rejection).clone()),
         RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
     }
 }

@@ -2,6 +2,7 @@
 
 use domain::container::plan::PlanState;
 use domain::container::task::TaskStatus;
+use domain::intent::fate::Fate;
 use domain::intent::status::Status;
 use domain::people::access::Permission;
 use domain::people::identity::LoginMethod;
@@ -53,6 +54,7 @@ code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
 code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });
 code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });
 code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2, TimeLost = 3, PortfolioDeadline = 4, QuorumUnmet = 5 });
+code!(Fate { Open = 0, Completed = 1, Failed = 2, Withdrawn = 3 });
 code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
 code!(Permission { Read = 0, Write = 1, Admin = 2 });
 code!(PortfolioStatus { Active = 0, Completed = 1, Abandoned = 2 });

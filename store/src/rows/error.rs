@@ -21,6 +21,9 @@ pub(crate) enum RowsError {
     /// The unit of work would have to decide something by the clock, and that is not allowed now; the text says why.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
+    /// The domain refuses the unit after it has written, so nothing of it may stay.
+    #[error("{0}")]
+    Refused(Box<Rejection>),
 }
 
 impl RowsError {
@@ -32,7 +35,7 @@ impl RowsError {
             Self::Database(error) => {
                 matches!(error, diesel::result::Error::NotFound | diesel::result::Error::DeserializationError(_))
             }
-            Self::Held(_) => false,
+            Self::Held(_) | Self::Refused(_) => false,
         }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod codes;
 pub(crate) mod coordinators;
 pub(crate) mod departures;
 pub(crate) mod drafts;
+pub(crate) mod errands;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod graph;
@@ -54,6 +55,7 @@ pub(crate) use self::codes::{Code, DeliveryState, Source, TimerKind};
 pub(crate) use self::coordinators::{ReadCoordinators, WriteCoordinators};
 pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
 pub(crate) use self::drafts::{DraftRow, ReadDrafts, WriteDrafts};
+pub(crate) use self::errands::{ErrandRow, ListedErrands, ReadErrands, WriteErrands};
 pub(crate) use self::error::{Decided, RowsError, RowsResult};
 pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents, served_whole};
 pub(crate) use self::graph::{Counted, EdgeKind, EdgeRow, GRAPH_AT_ONCE, HELD_UP, Label, ReadGraph, WriteGraph};
@@ -110,6 +112,7 @@ pub(crate) trait Rows:
     + WriteCoordinators
     + WriteDepartures
     + WriteDrafts
+    + WriteErrands
     + WriteEvents
     + WriteGraph
     + WriteGroups
@@ -163,6 +166,7 @@ pub(crate) trait ReadRows:
     + ReadCoordinators
     + ReadDepartures
     + ReadDrafts
+    + ReadErrands
     + ReadEvents
     + ReadGraph
     + ReadGroups
@@ -206,6 +210,7 @@ impl<R> ReadRows for R where
         + ReadCoordinators
         + ReadDepartures
         + ReadDrafts
+        + ReadErrands
         + ReadEvents
         + ReadGraph
         + ReadGroups

@@ -1,4 +1,5 @@
-//! The tables of the inbox: where open questions wait, which questions a person has answered, and of which questions admins are told.
+//! The tables of the inbox: where open questions wait, which questions a person has answered, and of which questions admins are told; and
+//! the list of errands.
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Bool, Text};
@@ -31,5 +32,18 @@ diesel::table! {
         due_at -> Nullable<Moment>,
         tries -> Integer,
         lease -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Text};
+    use crate::sql::Moment;
+
+    errands (intent) {
+        intent -> BigInt,
+        asker -> Text,
+        context_id -> Text,
+        fate -> Integer,
+        changed_at -> Moment,
     }
 }

@@ -4,7 +4,7 @@ mod inboxes;
 mod persons;
 mod stopping;
 
-pub(crate) use self::inboxes::{alerts, answered, inbox};
+pub(crate) use self::inboxes::{alerts, answered, errands, inbox};
 pub(crate) use self::persons::{
     drafts, identities, logins, openid_logins, passkeys, people, people_group_members, people_groups, sessions, unsent_answers,
     views,
@@ -34,6 +34,7 @@ diesel::table! {
         is_held -> Bool,
         is_grouped -> Bool,
         has_tasks -> Bool,
+        is_errand -> Bool,
     }
 }
 

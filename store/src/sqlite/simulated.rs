@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 64] = [
+const TABLES: [&str; 65] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -80,6 +80,7 @@ const TABLES: [&str; 64] = [
     "unsent_answers",
     "drafts",
     "alerts",
+    "errands",
     "passkeys",
     "identities",
     "openid_logins",

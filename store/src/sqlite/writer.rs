@@ -414,6 +414,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
         RowsError::Database(error) => StoreError::Unavailable(in_words(&error.to_string())),
         RowsError::Held(why) => StoreError::Held(why),
+        RowsError::Refused(rejection) => StoreError::Rejected((**rejection).clone()),
     }
 }
 

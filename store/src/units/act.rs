@@ -4,10 +4,12 @@ use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
+use domain::intent::status::Status;
 use domain::people::principal::Principal;
 
 use super::loaded::{Loaded, load_beside};
 use super::log::append;
+use crate::hub::Notice;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
 use crate::surroundings::Env;
@@ -33,5 +35,10 @@ pub(super) fn act<R: Rows>(
         events = again.map_err(|_| RowsError::Inconsistent("a command is refused once the requests of its intent are loaded"))?;
     }
     append(rows, env, loaded, &events, &server.name, now)?;
+    // A fallback completes an errand, and other intents may wait for it: the deadline loop tells them.
+    if loaded.intent.is_errand && loaded.intent.status == Status::Completed && events.iter().any(Event::ends_intent) {
+        rows.insert_completion(loaded.row.rid)?;
+        rows.notice(Notice::Timer);
+    }
     Ok(())
 }

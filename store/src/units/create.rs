@@ -71,7 +71,7 @@ pub(crate) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
 }
 
 /// Writes a new intent with its edges and its first events.
-fn begin<R: Rows>(
+pub(super) fn begin<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     principal: &Principal,

@@ -20,7 +20,7 @@ use domain::intent::assignment::{Alias, Assign, Assigned};
 use domain::intent::body::STATE_BYTES_MAX;
 use domain::intent::command::{ByRecord, Command, Respond, Suspend};
 use domain::intent::contract::{flaws, is_reached_by, unmet};
-use domain::intent::decide::decide;
+use domain::intent::decide::{decide, own_answer};
 use domain::intent::event::Event;
 use domain::intent::permit::{agents, named_as_handed, permit};
 use domain::intent::record::Record;
@@ -56,8 +56,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load_named(rows, row, request)?;
     let by_client_id = by_client_id(rows, &loaded, request)?;
-    let ours = if by_client_id.is_some() { by_client_id } else { at_checkpoint(rows, request)? };
-    if let Some(ours) = ours {
+    if let Some(ours) = by_client_id.map_or_else(|| at_checkpoint(rows, request), |ours| Ok(Some(ours)))? {
         return execute(rows, env, &ours);
     }
     loaded.trace_parent = request.trace_parent;
@@ -79,6 +78,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Err(Rejection::AssuranceTooLow { required, given }) => {
             return Ok(Err(signed.err().unwrap_or(Rejection::AssuranceTooLow { required, given })));
         }
+        Err(Rejection::SelfResponse) => return refuse_own(rows, env, &mut loaded, request, now),
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
@@ -128,6 +128,22 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
 }
 
+/// Refuses an answer of the asker, or of a key or person of its owner, and records it if that is due.
+fn refuse_own<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    request: &Request,
+    now: DateTime<Utc>,
+) -> Decided<Outcome> {
+    if let Ok(Command::Respond(respond)) = &request.command
+        && let Some(record) = own_answer(&loaded.intent, respond, &request.principal)
+    {
+        append(rows, env, loaded, &[record], &request.principal.name, now)?;
+    }
+    Ok(Err(Rejection::SelfResponse))
+}
+
 /// Appends the events that record a refusal: the end of the question if its deadline has passed, and the refused answer.
 fn record<R: Rows>(
     rows: &mut R,
@@ -142,6 +158,7 @@ fn record<R: Rows>(
     // does not become the parent of the ending's span.
     let trace_parent = loaded.trace_parent.take();
     append(rows, env, loaded, &refusal.deadline, &Principal::server().name, now)?;
+    graph::tell_after(rows, env, loaded, &refusal.deadline, now)?;
     loaded.trace_parent = trace_parent;
     let record = refusal.record.as_deref().map_or(&[][..], std::slice::from_ref);
     append(rows, env, loaded, record, &request.principal.name, now)?;

@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{coordinators, drafts, edges, inbox, places, plans, retries, stops, tasks};
+use super::{coordinators, drafts, edges, fates, inbox, places, plans, retries, stops, tasks};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -83,10 +83,8 @@ pub(super) fn append<R: Rows>(
     }
     if !events.is_empty() {
         rows.notice(Notice::Appended(loaded.intent.id));
-        let &Intent {
-            id, status, version, ref created_by, created_at, updated_at, unmet, is_held, is_grouped, has_tasks, ..
-        } = &loaded.intent;
-        let created_by = created_by.clone();
+        let intent = &loaded.intent;
+        let created_by = intent.created_by.clone();
         // The bytes of an agent's events count against its own daily limit. The bytes of the server's events, which follow from
         // the questions of agents, count against the limit of the intent's creator. People have no limit.
         if actor == SERVER || is_same(actor, &created_by.name) {
@@ -95,13 +93,14 @@ pub(super) fn append<R: Rows>(
             charge(rows, actor, bytes, now)?;
         }
         loaded.row.intent = Intent {
-            version,
-            updated_at,
-            unmet,
-            is_held,
-            is_grouped,
-            has_tasks,
-            ..Intent::born(id, status, created_by, created_at)
+            version: intent.version,
+            updated_at: intent.updated_at,
+            unmet: intent.unmet,
+            is_held: intent.is_held,
+            is_grouped: intent.is_grouped,
+            is_errand: intent.is_errand,
+            has_tasks: intent.has_tasks,
+            ..Intent::born(intent.id, intent.status, created_by, intent.created_at)
         };
         rows.update_intent(&loaded.row)?;
     }
@@ -122,6 +121,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             rows.insert_client_id(loaded.row.rid, client_id, suspension)
         }
         Event::StatusChanged { .. } => {
+            fates::follow(rows, loaded)?;
             retries::follow(rows, loaded)?;
             end_announcement(rows, loaded)
         }
@@ -251,6 +251,7 @@ fn asked<R: Rows>(
     if let Some(client_id) = &question.client_id {
         rows.insert_client_id(loaded.row.rid, client_id, rid)?;
     }
+    fates::begin(rows, loaded, question)?;
     if let Some(key) = question.grounds.as_ref().and_then(|grounds| grounds.question_key.as_deref()) {
         rows.save_question_key(rid, key)?;
     }

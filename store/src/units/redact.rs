@@ -78,6 +78,9 @@ pub(super) fn erase<R: Rows>(rows: &mut R, env: &Env<'_>, row: &IntentRow, erase
         }
     }
     rows.erase_intent(row.rid)?;
+    if row.intent.is_errand {
+        rows.delete_errand(row.rid)?;
+    }
     if row.intent.updated_at + REPLIES_KEPT > env.clock.now() {
         rows.erase_replies(row.intent.id)?;
     }

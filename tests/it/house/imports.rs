@@ -92,6 +92,7 @@ const STORE: &[&str] = &[
     "person_columns",
     "inbox_columns",
     "alert_columns",
+    "errand_columns",
     "earlier_columns",
     "surroundings",
     "earlier",
@@ -116,12 +117,14 @@ const STORE: &[&str] = &[
     "work",
     "look",
     "drafts",
+    "matter",
     "question",
     "history",
     "units",
     "backend",
     "alerts",
     "audits",
+    "errands",
     "inboxes",
     "logins",
     "groups",
@@ -331,6 +334,29 @@ fn the_server_has_no_circles_and_its_surfaces_do_not_know_each_other() {
         let folder = file.split('/').next().unwrap_or_default().trim_end_matches(".rs");
         assert!(folder == "lib" || SERVER.contains(&folder), "{file} stands on no floor");
     }
+}
+
+/// The imports of one protocol by another. A file that stands beside the protocols serves all of them.
+fn between_protocols(arrows: &BTreeSet<(&str, &str)>) -> Vec<String> {
+    fn protocol(file: &str) -> Option<&str> {
+        file.strip_prefix("protocols/")?.split_once('/').map(|(protocol, _)| protocol)
+    }
+    let apart = arrows.iter().filter(|(from, to)| protocol(from).zip(protocol(to)).is_some_and(|(from, to)| from != to));
+    apart.map(|(from, to)| format!("{from} imports {to}")).collect()
+}
+
+#[test]
+fn a_protocol_does_not_know_another() {
+    let sources = sources("server/src");
+    assert_eq!(between_protocols(&arrows(&sources)), [""; 0]);
+    assert!(sources.keys().any(|file| file.starts_with("protocols/a2a/")));
+    let planted = BTreeSet::from([
+        ("protocols/acp/mod.rs", "protocols/a2a/wire.rs"),
+        ("protocols/acp/mod.rs", "protocols/acp/wire.rs"),
+        ("protocols/a2a/rpc.rs", "protocols/jsonrpc.rs"),
+        ("protocols/a2a/rpc.rs", "edge/body.rs"),
+    ]);
+    assert_eq!(between_protocols(&planted), ["protocols/acp/mod.rs imports protocols/a2a/wire.rs"]);
 }
 
 /// The imports of the domain's rules, that is of anything but `domain::base`, outside of these folders.

@@ -18,7 +18,12 @@ use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 85] = [
+const ASKED_FOR: [&str; 90] = [
+    "ask_alone",
+    "say",
+    "call_off",
+    "matter",
+    "matters",
     "execute",
     "create",
     "intent",
@@ -194,15 +199,25 @@ const ACTIONS: [Action; 22] = [
 /// A unit that acts for a caller but does not take the caller as a parameter could check no permission.
 #[test]
 fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
-    let sources =
-        ["store.rs", "logins.rs", "groups.rs", "audits.rs", "passkeys.rs", "openid.rs", "personal.rs", "inboxes.rs", "stops.rs"]
-            .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
+    let sources = [
+        "store.rs",
+        "logins.rs",
+        "groups.rs",
+        "audits.rs",
+        "passkeys.rs",
+        "openid.rs",
+        "personal.rs",
+        "inboxes.rs",
+        "stops.rs",
+        "errands.rs",
+    ]
+    .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());
     let units: Vec<(&str, &str)> = bodies
         .flat_map(|body| body.split("\n    fn ").skip(1))
         .map(|unit| unit.split(';').next().unwrap().split_once('(').unwrap())
         .collect();
-    let who = ["principal: Principal", "request: Request", "request: CreateIntent"];
+    let who = ["principal: Principal", "request: Request", "request: CreateIntent", "errand: NewErrand"];
     let says_who = |parameters: &str| who.iter().any(|who| parameters.contains(who));
     let names = |told| units.iter().filter(move |(_, parameters)| says_who(parameters) == told).map(|(name, _)| *name).collect();
     let (told, own): (BTreeSet<&str>, BTreeSet<&str>) = (names(true), names(false));
@@ -210,11 +225,11 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
     assert_eq!(own, OWN.into_iter().collect(), "each of these is the server's own, or its caller must be named and authorized");
 }
 
-/// The result of a try, as it stands in the table. An error in the request itself counts as "yes", because the store reports it
-/// only to a caller that may do this.
+/// The result of a try, as it stands in the table. An error in the request itself counts as "yes", and so does a state that does not allow
+/// it, because the store reports them only to a caller that may do this.
 async fn cell<T>(unit: Unit<'_, T>) -> String {
     match unit.await {
-        Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. })) => "yes".to_owned(),
+        Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. } | Rejection::NotActive { .. })) => "yes".to_owned(),
         Err(StoreError::Rejected(Rejection::NotFound)) => "404".to_owned(),
         Err(StoreError::Rejected(Rejection::Forbidden { .. })) => "403".to_owned(),
         Err(StoreError::Rejected(Rejection::SelfResponse)) => "self".to_owned(),
@@ -340,6 +355,15 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("dashboard", cell(store.dashboard(me(), wrong())).await);
     push("record", cell(store.record(me(), intent)).await);
     push("log_out", cell(store.log_out(me(), true)).await);
+    let wrong_fields = || vec![FieldError::new("field", "rule", "is wrong")];
+    let idempotency = store::Idempotency { key_hash: [7; 32], body_hash: [7; 32] };
+    let id = IntentId(uuid::Uuid::from_u128(7));
+    let errand = store::NewErrand { principal: me(), id, idempotency, asked: Err(wrong_fields()), trace_parent: None };
+    push("ask_alone", cell(store.ask_alone(errand)).await);
+    push("say", cell(store.say(me(), intent, Err(wrong_fields()), None)).await);
+    push("call_off", cell(store.call_off(me(), intent)).await);
+    push("matter", cell(store.matter(me(), intent, wrong())).await);
+    push("matters", cell(store.matters(me(), wrong())).await);
     cells
 }
 
@@ -501,7 +525,12 @@ inbox                  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes 
 next_question          | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 dashboard              | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 record                 | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
-log_out                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404";
+log_out                | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
+ask_alone              | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+say                    | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes  | 403  403  403
+call_off               | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+matter                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+matters                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403";
         assert_eq!(table(&tried), expected);
     }
 

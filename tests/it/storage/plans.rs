@@ -12,7 +12,7 @@ use harness::plans::{self, Plans};
 use harness::postgres::Cluster;
 use harness::smtp::Fault;
 use harness::stream::Stream;
-use serde_json::json;
+use serde_json::{Value, json};
 use store::dashboard::DashboardFilter;
 use store::host::clock::SystemEntropy;
 use store::inbox::{InboxFilter, List};
@@ -120,6 +120,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO stops SELECT rid, 0 FROM suspensions; ANALYZE stops; \
                            INSERT INTO drafts SELECT rid, 'person-' || rid, '{}', now() FROM suspensions; ANALYZE drafts; \
                            INSERT INTO alerts (suspension, person) SELECT s.rid, i.id FROM suspensions s JOIN intents i ON i.rid = s.intent; ANALYZE alerts; \
+                           INSERT INTO errands SELECT rid, 'asker-' || rid, 'talk-' || rid, 0, now() FROM intents ON CONFLICT DO NOTHING; ANALYZE errands; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Asks for an approval, lists approvals and escalations, and works on an intent under a policy.
@@ -230,6 +231,25 @@ async fn failures(app: &TestApp) {
         app.advance(1).await;
     }
     assert_eq!(agent.event_types(intent).await.last().unwrap(), "retry.handed_over");
+}
+
+/// Asks by A2A, lists the tasks in each way, and cancels one.
+async fn errands(agent: &Api, operator: &Api) {
+    async fn call(api: &Api, method: &str, params: Value) -> Value {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        api.send(api.request("POST", "a2a").header("a2a-version", "1.0").json(&call)).await.ok()["result"].clone()
+    }
+    let message = json!({"messageId": "m", "contextId": "talk", "role": "ROLE_USER", "parts": [{"text": "May I?"}]});
+    let task = call(agent, "SendMessage", json!({"message": message})).await["task"]["id"].clone();
+    for filter in [
+        json!({}),
+        json!({"pageToken": "1-1"}),
+        json!({"contextId": "talk", "status": "TASK_STATE_AUTH_REQUIRED", "statusTimestampAfter": "2026-01-01T00:00:00Z"}),
+    ] {
+        call(agent, "ListTasks", filter.clone()).await;
+        call(operator, "ListTasks", filter).await;
+    }
+    call(agent, "CancelTask", json!({"id": task})).await;
 }
 
 /// Creates intents that need each other, lists them, and completes them.
@@ -375,6 +395,7 @@ async fn beside(app: &TestApp, path: &str) {
     tasks(app).await;
     coordinators(app).await;
     failures(app).await;
+    errands(&agent, &operator).await;
     portfolios(&agent, &operator, path).await;
     subscriptions(app, path).await;
     directory(&app.api(Role::Admin), &*app.store()).await;

@@ -1,6 +1,7 @@
 //! Answers: accepted ones, and refused ones.
 
 use chrono::{DateTime, Utc};
+use domain::asking::errands::Words;
 use domain::base::text::quoted;
 use domain::base::time::rfc3339;
 use domain::intent::command::{Command, Respond};
@@ -147,6 +148,7 @@ impl Course<'_> {
             comment_on_refusal: question.and_then(|question| question.comment_on_refusal.clone()),
             proposal: proposal.cloned(),
             named: Named { action: answer.proposal.clone(), based_on: None },
+            via: answer.via,
             ..about(&open)
         };
         let action = if open.kind.stops_intent() { Action::Respond } else { Action::Decide };
@@ -218,9 +220,8 @@ impl Course<'_> {
     /// An answer is refused only after the question has ended, and for that reason.
     pub(super) fn refused(&self, event: &Happened, refused: &RefusedAnswer) -> Judged {
         let id = refused.suspension_id;
-        if self.intent.opened(id).is_some() {
-            let text = "An answer is recorded as refused, although the question was open: the server left out an answer.";
-            return Err(Fault::new(Code::RefusedInTime, text));
+        if let Some(open) = self.intent.opened(id).cloned() {
+            return self.refused_in_time(event, refused, &open);
         }
         let Some(ended) = self.intent.ended.iter().find(|ended| ended.id == id) else { return self.not_open(id) };
         let (subject, role, assurance) = (&*refused.responded_by, Role::Operator, Assurance::ApiKey);
@@ -235,6 +236,33 @@ impl Course<'_> {
             return Err(Fault::new(Code::DecisionDiffers, text));
         }
         Ok(who.doubts)
+    }
+}
+
+impl Course<'_> {
+    /// An answer that was refused while its question was open is the asker's own, or words that are no answer to the question.
+    fn refused_in_time(&self, event: &Happened, refused: &RefusedAnswer, open: &Suspension) -> Judged {
+        let (subject, role, assurance) = (&*refused.responded_by, Role::Operator, Assurance::ApiKey);
+        let who = self.keys.who(&Acted { event, subject, role, assurance, credential: refused.credential })?;
+        let is_right = match &*refused.code {
+            "self_response" => {
+                let (alone, command) = (self.with_only(open), Command::Respond(Box::new(about(open))));
+                let allowed = self.allowed((&who.principal, &[]), Action::Respond, open, &command, &alone, event);
+                // A stand-in for a principal that is not known may be anyone's.
+                !who.doubts.is_empty() || matches!(allowed, Err(Rejection::SelfResponse))
+            }
+            "invalid_choice" | "invalid" => {
+                let is_no_answer =
+                    |value: &Value| value.as_str().is_some_and(|text| Words::Text(text.to_owned()).meant(open).is_none());
+                refused.value.as_ref().is_none_or(is_no_answer)
+            }
+            _ => false,
+        };
+        if is_right {
+            return Ok(who.doubts);
+        }
+        let text = "An answer is recorded as refused, although the question was open: the server left out an answer.";
+        Err(Fault::new(Code::RefusedInTime, text))
     }
 }
 

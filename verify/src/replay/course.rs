@@ -337,6 +337,7 @@ impl<'k> Course<'k> {
     pub(super) fn with_only(&self, open: &Suspension) -> Intent {
         let mut alone = Intent::born(self.intent.id, self.intent.status, self.intent.created_by.clone(), self.intent.created_at);
         alone.assigned.clone_from(&self.intent.assigned);
+        alone.is_errand = self.intent.is_errand;
         if open.kind.stops_intent() {
             alone.open = Some(open.clone());
         } else {

@@ -102,6 +102,7 @@ pub(super) fn resumed(answer: domain::log::payload::Resumed, kind: Kind) -> Resu
         assertion: answer.assertion,
         agreed: answer.agreed,
         in_place_of: answer.in_place_of,
+        via: answer.via,
         action: answer.proposal,
     }
 }

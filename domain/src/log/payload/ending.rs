@@ -10,6 +10,7 @@ use crate::base::sealed::Hash;
 use crate::intent::event::{self, Agreed, ExpiryReason};
 use crate::intent::receipt::{DECISION_VERSION, Decision};
 use crate::people::principal::{Assurance, Credential, Role};
+use crate::suspension::errand::Via;
 use crate::suspension::evidence::Evidence;
 use crate::suspension::quorum::Tally;
 use crate::suspension::{FallbackPolicy, Kind, Question, ResolutionReason, Suspension};
@@ -65,6 +66,9 @@ pub struct Resumed {
     /// The action about which it decides, as the person approved it; absent if the question proposes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Map<String, Value>>,
+    /// The door through which it came; absent in older events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
 }
 
 impl Resumed {
@@ -85,6 +89,7 @@ impl Resumed {
             assertion,
             agreed,
             in_place_of,
+            via,
             action,
         } = resumed.clone();
         Self {
@@ -106,6 +111,7 @@ impl Resumed {
             agreed,
             in_place_of,
             proposal: action,
+            via,
         }
     }
 }
@@ -181,13 +187,16 @@ pub struct AnswerCounted {
     /// The people whose approvals do not count any more, because this answer approves another action; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clears: Vec<String>,
+    /// The door through which it came; absent in older events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
 }
 
 impl AnswerCounted {
     pub(super) fn of(counted: &event::AnswerCounted) -> Self {
         let event::AnswerCounted { answer, person, gateway: _, tally, clears } = counted.clone();
         let Resumed { suspension_id, value, responded_by, responded_at, metadata, role, assurance, .. } = Resumed::of(&answer);
-        let event::Resumed { claimed_responded_by, credential, evidence, assertion, in_place_of, action, .. } = answer;
+        let event::Resumed { claimed_responded_by, credential, evidence, assertion, in_place_of, via, action, .. } = answer;
         Self {
             suspension_id,
             person,
@@ -205,6 +214,7 @@ impl AnswerCounted {
             in_place_of,
             proposal: action,
             clears,
+            via,
         }
     }
 
@@ -230,6 +240,7 @@ impl AnswerCounted {
             agreed: Vec::new(),
             in_place_of: counted.in_place_of,
             proposal: counted.proposal,
+            via: counted.via,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::log::payload::earlier::EarlierDecision;
 use crate::people::principal::Credential;
 use crate::suspension::assignees::Assignees;
 use crate::suspension::demand::{CommentOnRefusal, Risk, Separation};
+use crate::suspension::errand::Errand;
 use crate::suspension::grounds::{Explanation, Grounds, Reversibility};
 use crate::suspension::proposal::Proposal;
 use crate::suspension::quorum::Quorum;
@@ -146,6 +147,9 @@ pub struct Suspended {
     /// The newest decisions about questions with the same key of the same asker, the newest first; absent if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_decisions: Vec<EarlierDecision>,
+    /// How the errand began that the question is: the intent ends with it. Absent if the asker has an intent of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errand: Option<Box<Errand>>,
 }
 
 /// One choice of a question.
@@ -265,6 +269,7 @@ impl Suspended {
             explanation: grounds.and_then(|grounds| grounds.explanation.clone()),
             reversibility: grounds.and_then(|grounds| grounds.reversibility),
             earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(EarlierDecision::of).collect(),
+            errand: question.errand.clone(),
         }
     }
 
@@ -297,6 +302,7 @@ impl Suspended {
             comment_on_refusal: self.comment_on_refusal,
             proposal,
             grounds: grounds.boxed(),
+            errand: self.errand,
         }
     }
 }

@@ -69,7 +69,8 @@ pub(super) fn complete(surface: Surface, keyed: bool, bodied: bool, responses: &
         }
         let (content_type, schema) = match surface {
             Surface::Ours => ("application/problem+json", "ProblemBody"),
-            Surface::OpenIntent => ("application/json", "DetailBody"),
+            // The routes of protocols are not in this document.
+            Surface::OpenIntent | Surface::Protocol(_) => ("application/json", "DetailBody"),
         };
         response["content"] = json!({ content_type: { "schema": { "$ref": format!("#/components/schemas/{schema}") } } });
         let header = match status {

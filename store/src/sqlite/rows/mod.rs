@@ -10,6 +10,7 @@ mod bytes;
 mod coordinators;
 mod departures;
 mod drafts;
+mod errands;
 mod events;
 mod graph;
 mod groups;

@@ -1,0 +1,2 @@
+DROP TABLE errands;
+ALTER TABLE intents DROP COLUMN is_errand;

@@ -1,0 +1,228 @@
+//! The errors of A2A: one table from what the server refuses to the codes of both bindings.
+
+use domain::base::field::FieldError;
+use serde_json::{Map, Value, json};
+
+use crate::edge::problem::Failure;
+use crate::protocols::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NoCall, PARSE_ERROR};
+
+/// The domain of the reasons that A2A defines.
+const A2A: &str = "a2a-protocol.org";
+/// The domain of the reasons that are this server's own.
+const OWN: &str = "placet";
+
+/// An error.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Error {
+    /// The code of JSON-RPC.
+    pub(crate) code: i32,
+    /// The status of HTTP+JSON.
+    pub(crate) http: u16,
+    /// The status of HTTP under JSON-RPC.
+    pub(crate) rpc_http: u16,
+    /// The word of the status, as HTTP+JSON has it.
+    status: &'static str,
+    reason: String,
+    domain: &'static str,
+    message: String,
+    /// Boxed, as the errors are, to keep results small.
+    metadata: Box<Map<String, Value>>,
+    errors: Box<[FieldError]>,
+    pub(crate) retry_after: Option<u32>,
+}
+
+impl Error {
+    fn of((code, http, status): (i32, u16, &'static str), reason: &str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            http,
+            rpc_http: 200,
+            status,
+            reason: reason.to_owned(),
+            domain: A2A,
+            message: message.into(),
+            metadata: Box::default(),
+            errors: Box::default(),
+            retry_after: None,
+        }
+    }
+
+    pub(crate) fn task_not_found() -> Self {
+        let message = "there is no such task, or this key may not read it";
+        Self::of((-32001, 404, "NOT_FOUND"), "TASK_NOT_FOUND", message)
+    }
+
+    pub(crate) fn not_cancelable(message: impl Into<String>) -> Self {
+        Self::of((-32002, 400, "FAILED_PRECONDITION"), "TASK_NOT_CANCELABLE", message)
+    }
+
+    pub(crate) fn no_push() -> Self {
+        let message = "this server sends no push notifications; subscribe to the task, or get it again";
+        Self::of((-32003, 400, "FAILED_PRECONDITION"), "PUSH_NOTIFICATION_NOT_SUPPORTED", message)
+    }
+
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::of((-32004, 400, "FAILED_PRECONDITION"), "UNSUPPORTED_OPERATION", message)
+    }
+
+    pub(crate) fn content_type(message: impl Into<String>) -> Self {
+        Self::of((-32005, 400, "INVALID_ARGUMENT"), "CONTENT_TYPE_NOT_SUPPORTED", message)
+    }
+
+    pub(crate) fn version(asked: &str) -> Self {
+        let message = format!("this server speaks A2A 1.0, and 0.3 over JSON-RPC; it does not speak {asked}");
+        Self::of((-32009, 400, "FAILED_PRECONDITION"), "VERSION_NOT_SUPPORTED", message)
+    }
+
+    pub(crate) fn no_method(message: impl Into<String>) -> Self {
+        Self::of((METHOD_NOT_FOUND, 404, "NOT_FOUND"), "METHOD_NOT_FOUND", message)
+    }
+
+    pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
+        let said: Vec<String> = errors.iter().map(|error| format!("{}: {}", error.field, error.message)).collect();
+        Self { errors: errors.into(), ..Self::of((INVALID_PARAMS, 400, "INVALID_ARGUMENT"), "INVALID_PARAMS", said.join("; ")) }
+    }
+
+    /// One member that breaks a rule.
+    pub(crate) fn wrong(field: &str, message: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldError::new(field, "value", message)])
+    }
+
+    /// The error for a call that finds the task in a state that does not allow it.
+    fn in_this_state(cancels: bool) -> Self {
+        if cancels {
+            return Self::not_cancelable("only a question that was asked by A2A can be withdrawn, and only while it is open");
+        }
+        Self::unsupported("the task takes no message now: it has ended, or asks nothing")
+    }
+
+    /// The error for a failure of the server, or a refusal of the domain. `cancels` says whether the call would cancel a task.
+    pub(crate) fn from(failure: Failure, cancels: bool) -> Self {
+        let Failure { entry, detail, more } = failure;
+        let own = |shape, rpc_http| Self { domain: OWN, rpc_http, ..Self::of(shape, entry.code, detail.clone()) };
+        let error = match (entry.code, entry.status) {
+            ("not_found", _) => Self::task_not_found(),
+            ("not_active" | "not_suspended", _) => Self::in_this_state(cancels),
+            ("unsupported_media_type", _) => Self::content_type(detail),
+            ("malformed_json", _) => Self::of((PARSE_ERROR, 400, "INVALID_ARGUMENT"), "PARSE_ERROR", detail),
+            ("invalid", _) => Self::invalid(more.errors.iter().cloned().map(in_camel).collect()),
+            ("invalid_choice", _) => Self { metadata: Box::new(more.members.clone()), ..Self::wrong("value", detail) },
+            ("already_resolved" | "expired" | "suspension_mismatch", _) if cancels => Self::not_cancelable(detail),
+            ("already_resolved" | "expired" | "suspension_mismatch", _) => own((-32012, 409, "ABORTED"), 200),
+            (_, 401) => own((-32041, 401, "UNAUTHENTICATED"), 401),
+            (_, 403) => own((-32043, 403, "PERMISSION_DENIED"), 403),
+            (_, 429) => own((-32029, 429, "RESOURCE_EXHAUSTED"), 429),
+            (_, 400 | 412 | 422) => own((INVALID_PARAMS, 400, "INVALID_ARGUMENT"), 200),
+            (_, status @ (408 | 413)) => own((INVALID_REQUEST, status, "INVALID_ARGUMENT"), status),
+            (_, 405) => own((INVALID_REQUEST, 405, "UNIMPLEMENTED"), 405),
+            (_, 409) => own((-32004, 409, "FAILED_PRECONDITION"), 200),
+            (_, 503) => own((INTERNAL_ERROR, 503, "UNAVAILABLE"), 503),
+            (_, _) => own((INTERNAL_ERROR, 500, "INTERNAL"), 500),
+        };
+        Self { retry_after: more.retry_after, ..error }
+    }
+
+    /// The error for a body that is no call.
+    pub(crate) fn no_call(no_call: &NoCall) -> Self {
+        let reason = if no_call.code == INVALID_PARAMS { "INVALID_PARAMS" } else { "INVALID_REQUEST" };
+        Self::of((no_call.code, 400, "INVALID_ARGUMENT"), reason, no_call.why)
+    }
+
+    /// The details of the error: the reason, and the members that break rules.
+    pub(crate) fn details(&self) -> Value {
+        let info = json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": self.reason,
+            "domain": self.domain,
+            "metadata": self.metadata.iter().map(|(name, value)| (name.clone(), in_text(value))).collect::<Map<_, _>>(),
+        });
+        if self.errors.is_empty() {
+            return json!([info]);
+        }
+        let violation = |error: &FieldError| json!({ "field": error.field, "description": error.message });
+        let violations: Vec<Value> = self.errors.iter().map(violation).collect();
+        json!([info, { "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations }])
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The body under HTTP+JSON.
+    pub(crate) fn to_rest(&self) -> Value {
+        json!({ "error": { "code": self.http, "status": self.status, "message": self.message, "details": self.details() } })
+    }
+}
+
+/// An error under the name that its field has in a message. Places below the field are the agent's own names, and stay as they are.
+pub(crate) fn in_camel(error: FieldError) -> FieldError {
+    let (field, below) = error.field.find('/').map_or((error.field.as_str(), ""), |at| error.field.split_at(at));
+    let mut camel = String::with_capacity(error.field.len());
+    let mut begins_word = false;
+    for letter in field.chars() {
+        match letter {
+            '_' => begins_word = true,
+            letter if begins_word => {
+                camel.push(letter.to_ascii_uppercase());
+                begins_word = false;
+            }
+            letter => camel.push(letter),
+        }
+    }
+    camel.push_str(below);
+    FieldError { field: camel, ..error }
+}
+
+/// The values of an `ErrorInfo` are texts.
+fn in_text(value: &Value) -> Value {
+    match value {
+        Value::String(_) => value.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Value::String(value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::problem::Rejection;
+
+    use super::*;
+
+    /// An agent acts on the code, so each refusal has the one that A2A gives it, and the reason says more.
+    #[test]
+    fn each_refusal_has_its_code_on_both_bindings() {
+        let forbidden = Rejection::Forbidden { reason: "no".into() };
+        let not_active = Rejection::NotActive { status: "completed".into() };
+        let expired = Rejection::Expired { expired_at: None };
+        let choice = Rejection::InvalidChoice { given: "maybe".into(), valid_choices: vec!["yes".into(), "no".into()] };
+        for (rejection, cancels, code, http, reason) in [
+            (Rejection::NotFound, false, -32001, 404, "TASK_NOT_FOUND"),
+            (Rejection::NotFound, true, -32001, 404, "TASK_NOT_FOUND"),
+            (not_active.clone(), false, -32004, 400, "UNSUPPORTED_OPERATION"),
+            (not_active, true, -32002, 400, "TASK_NOT_CANCELABLE"),
+            (Rejection::SelfResponse, false, -32043, 403, "self_response"),
+            (forbidden, true, -32043, 403, "forbidden"),
+            (Rejection::NotAssigned, false, -32043, 403, "not_assigned"),
+            (expired.clone(), false, -32012, 409, "expired"),
+            (expired, true, -32002, 400, "TASK_NOT_CANCELABLE"),
+            (Rejection::SuspensionMismatch, false, -32012, 409, "suspension_mismatch"),
+            (choice, false, -32602, 400, "INVALID_PARAMS"),
+            (Rejection::IdempotencyMismatch, false, -32602, 400, "idempotency_mismatch"),
+            (Rejection::invalid("question", "required", "must not be empty"), false, -32602, 400, "INVALID_PARAMS"),
+            (Rejection::AskedTooOften { asks_per_hour: 1, retry_after_seconds: 9 }, false, -32029, 429, "rate_limited"),
+        ] {
+            let error = Error::from(rejection.clone().into(), cancels);
+            assert_eq!((error.code, error.http, &*error.reason), (code, http, reason), "{rejection:?} {cancels}");
+            assert_eq!(error.to_rest()["error"]["details"][0]["reason"], reason);
+        }
+        let unauthorized = Error::from(crate::edge::auth::unauthorized(), false);
+        assert_eq!((unauthorized.code, unauthorized.http, unauthorized.rpc_http), (-32041, 401, 401));
+    }
+
+    #[test]
+    fn a_wrong_choice_says_which_ones_there_are() {
+        let choice = Rejection::InvalidChoice { given: "maybe".into(), valid_choices: vec!["yes".into(), "no".into()] };
+        let details = Error::from(choice.into(), false).details();
+        assert_eq!(details[0]["metadata"]["valid_choices"], r#"["yes","no"]"#);
+        assert_eq!(details[1]["fieldViolations"][0]["field"], "value");
+    }
+}

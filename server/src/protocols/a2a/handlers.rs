@@ -1,0 +1,181 @@
+//! The work of both bindings on a call: one call of the store, and the conversion of its result.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::errands;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::suspension::errand::{Errand, Via};
+use domain::wire::SuspendRequest;
+use serde_json::{Value, json};
+use store::{Idempotency, Matter, NewErrand, StreamOf};
+
+use super::card::card;
+use super::error::Error;
+use super::projection::{Shown, state, task};
+use super::reading::{Content, Operation, Sent};
+use super::streaming::{Following, Frame, follow, stream};
+use super::wire::{Item, QUESTION, TaskPage};
+use crate::edge::auth::Caller;
+use crate::edge::body::key_hash;
+use crate::edge::problem::Failure;
+use crate::edge::shared::Shared;
+
+/// The scopes of the ids of messages that ask and that answer: the same agent may send both under one id.
+const ASKS: &str = "A2A SendMessage";
+const ANSWERS: &str = "A2A SendMessage to a task";
+
+/// The header by which a client activates extensions.
+const EXTENSIONS: &str = "a2a-extensions";
+
+/// The parts of a task that the client of a request wants to see.
+pub(super) fn shown(request: &HttpRequest) -> Shown {
+    let named = request.headers().get_all(EXTENSIONS).filter_map(|value| value.to_str().ok());
+    let question = named.flat_map(|value| value.split(',')).any(|uri| uri.trim() == QUESTION);
+    Shown { question, artifacts: true }
+}
+
+/// The header that says which extensions are active.
+pub(super) fn activated(shown: Shown, response: &mut HttpResponse) {
+    if shown.question {
+        let name = actix_web::http::header::HeaderName::from_static(EXTENSIONS);
+        response.headers_mut().insert(name, actix_web::http::header::HeaderValue::from_static(QUESTION));
+    }
+}
+
+/// The version of the protocol that a request names, in its header or in its query; empty if it names none.
+pub(super) fn version(request: &HttpRequest) -> String {
+    let named = request.headers().get("a2a-version").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let asked = || {
+        let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
+        pairs.find(|(name, _)| name.eq_ignore_ascii_case("a2a-version")).map(|(_, value)| value.into_owned())
+    };
+    named.or_else(asked).unwrap_or_default().trim().to_owned()
+}
+
+/// Whether a version is 1.0; the number of a patch makes no difference.
+pub(super) fn is_current(version: &str) -> bool {
+    let mut numbers = version.split('.');
+    numbers.next() == Some("1") && numbers.next() == Some("0") && numbers.next().is_none_or(|patch| patch.parse::<u32>().is_ok())
+}
+
+/// The reply to a call, before it is written in the form of its binding.
+pub(super) enum Reply {
+    /// A task that stands alone.
+    Task(Value),
+    /// The result of a message.
+    Sent(Value),
+    /// Anything else.
+    Whole(Value),
+    /// A stream.
+    Stream(HttpResponse),
+}
+
+/// Performs a call. `frame` writes the items of a stream.
+pub(super) async fn perform(
+    request: &HttpRequest,
+    shared: Data<Shared>,
+    operation: Operation,
+    frame: Frame,
+) -> Result<Reply, Error> {
+    let cancels = matches!(operation, Operation::Cancel { .. });
+    let plain = |failure| Error::from(failure, cancels);
+    let caller = Caller::of(request).map_err(plain)?;
+    let (principal, shown) = (caller.principal.clone(), shown(request));
+    let of = |matter: &Matter| json!(task(matter, shown));
+    match operation {
+        Operation::Send { sent, streams: false } => {
+            let matter = send(&shared, principal, sent).await.map_err(plain)?;
+            Ok(Reply::Sent(json!(Item::Task(Box::new(task(&matter, shown))))))
+        }
+        Operation::Send { sent, streams: true } => {
+            let matter = send(&shared, principal, sent).await.map_err(plain)?;
+            let (following, matter) = following(&shared, &caller, matter.intent_id, Some(matter)).await.map_err(plain)?;
+            Ok(Reply::Stream(stream(request, shared, caller, following, &matter, (shown, frame))))
+        }
+        Operation::Subscribe { id } => {
+            let (following, matter) = following(&shared, &caller, id, None).await.map_err(plain)?;
+            if state(&matter).is_final() {
+                return Err(Error::unsupported("the task has ended, so nothing is left to follow; get it instead"));
+            }
+            Ok(Reply::Stream(stream(request, shared, caller, following, &matter, (shown, frame))))
+        }
+        Operation::Get { id, history } => {
+            let history = history.map_err(|errors| Rejection::Invalid { errors });
+            Ok(Reply::Task(of(&shared.store.matter(principal, id, history).await.map_err(|error| plain(error.into()))?)))
+        }
+        Operation::Cancel { id } => {
+            Ok(Reply::Task(of(&shared.store.call_off(principal, id).await.map_err(|error| plain(error.into()))?)))
+        }
+        Operation::List(filter, artifacts) => {
+            let page_size = filter.as_ref().map_or(0, |filter| filter.limit);
+            let filter = filter.map_err(|errors| Rejection::Invalid { errors });
+            let page = shared.store.matters(principal, filter).await.map_err(|error| plain(error.into()))?;
+            let shown = Shown { artifacts, ..shown };
+            Ok(Reply::Whole(json!(TaskPage {
+                tasks: page.matters.iter().map(|matter| task(matter, shown)).collect(),
+                next_page_token: page.next.map(|place| place.to_string()).unwrap_or_default(),
+                page_size,
+                total_size: page.total,
+            })))
+        }
+        Operation::Card => Ok(Reply::Whole(card(&shared.doors))),
+    }
+}
+
+/// Registers for the changes of a task, and then reads it, unless `known` says how it just was.
+async fn following(
+    shared: &Shared,
+    caller: &Caller,
+    id: IntentId,
+    known: Option<Matter>,
+) -> Result<(Following, Matter), Failure> {
+    let following = follow(shared, caller, StreamOf::Log(id)).await?;
+    let messages = known.as_ref().map_or(super::reading::HISTORY_MAX, |known| known.said.len());
+    let matter = shared.store.matter(caller.principal.clone(), id, Ok(messages)).await?;
+    let misunderstood = known.is_some_and(|known| known.misunderstood);
+    Ok((following, Matter { misunderstood, ..matter }))
+}
+
+/// Asks, or answers.
+async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Failure> {
+    let history = sent.history;
+    let matter = match sent.content {
+        Content::Asks(body) => {
+            let key_hash = key_hash(&principal, ASKS, &sent.message_id);
+            let idempotency = Idempotency { key_hash, body_hash: sent.hash };
+            let fresh = || shared.entropy.uuid(shared.clock.now());
+            let context_id = sent.context_id.unwrap_or_else(|| fresh().to_string());
+            let errand = Errand { via: Via::A2a, message_id: sent.message_id, context_id };
+            let ask = |body: Box<SuspendRequest>| {
+                errands::errand(&shared.asking, *body, SuspensionId(fresh()), &principal, errand).map(Box::new)
+            };
+            let asked = body.and_then(ask);
+            let id = IntentId(fresh());
+            shared.store.ask_alone(NewErrand { principal, id, idempotency, asked, trace_parent: None }).await?
+        }
+        Content::Answers(id, said) => {
+            let key_hash = key_hash(&principal, ANSWERS, &sent.message_id);
+            let idempotency = Some(Idempotency { key_hash, body_hash: sent.hash });
+            shared.store.say(principal, id, said, idempotency).await?
+        }
+    };
+    let skipped = matter.said.len().saturating_sub(history);
+    Ok(Matter { said: matter.said.into_iter().skip(skipped).collect(), ..matter })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_patch_makes_no_difference() {
+        for version in ["1.0", "1.0.0", "1.0.17"] {
+            assert!(is_current(version), "{version}");
+        }
+        for version in ["", "1", "1.1", "0.3", "0.3.0", "2.0", "1.0.x", "v1.0", "10"] {
+            assert!(!is_current(version), "{version}");
+        }
+    }
+}

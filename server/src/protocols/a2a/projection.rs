@@ -1,0 +1,380 @@
+//! From an intent with its question to a task of A2A: pure functions.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use domain::intent::fate::Fate;
+use domain::intent::status::Status as IntentStatus;
+use domain::suspension::errand::Via;
+use domain::suspension::{Resolution, ResolutionReason, ResponseType};
+use domain::wire::{EventView, SuspensionRecord};
+use serde_json::{Map, Value, json};
+use store::Matter;
+
+use super::wire::{Artifact, ArtifactUpdate, Message, Part, QUESTION, Role, State, Status, StatusUpdate, Task};
+
+/// The id of the artifact of an answer.
+const DECISION: &str = "decision";
+
+/// The parts of a task that a client wants to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// Whether the client has activated the extension for questions.
+    pub(crate) question: bool,
+    pub(crate) artifacts: bool,
+}
+
+/// A time with milliseconds and `Z`, as A2A writes it.
+pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// The state of a task whose intent has this status; `None` for an intent that was abandoned, because the status does not say why.
+pub(crate) fn state_of(status: IntentStatus, is_errand: bool) -> Option<State> {
+    Some(match status {
+        IntentStatus::Draft => State::Submitted,
+        IntentStatus::Active | IntentStatus::Blocked => State::Working,
+        // The client of an errand is the asker, who may never answer. Every other reader of a task may be on the side that answers.
+        IntentStatus::SuspendedAwaitingInput if is_errand => State::AuthRequired,
+        IntentStatus::SuspendedAwaitingInput => State::InputRequired,
+        IntentStatus::Completed => State::Completed,
+        IntentStatus::Abandoned => return None,
+    })
+}
+
+/// The state of a task.
+pub(crate) fn state(matter: &Matter) -> State {
+    match matter.fate {
+        Some(Fate::Open) => return State::AuthRequired,
+        Some(Fate::Completed) => return State::Completed,
+        Some(Fate::Failed) => return State::Failed,
+        Some(Fate::Withdrawn) => return State::Canceled,
+        None => {}
+    }
+    let is_withdrawn = matter.record.as_ref().is_some_and(|record| {
+        matches!(record.resolution_reason, Some(ResolutionReason::Withdrawn | ResolutionReason::Superseded))
+    });
+    let given_up = if is_withdrawn { State::Canceled } else { State::Failed };
+    state_of(matter.status, false).unwrap_or(given_up)
+}
+
+/// A task.
+pub(crate) fn task(matter: &Matter, shown: Shown) -> Task {
+    let open = matter.record.as_ref().filter(|record| record.resolution.is_none());
+    let metadata = open.filter(|_| shown.question).map(|record| {
+        let mut facts = json!({ "kind": "awaiting_input" });
+        if matter.may_answer {
+            facts["handle"] = json!(record.id);
+        }
+        Map::from_iter([(QUESTION.to_owned(), facts)])
+    });
+    Task {
+        id: matter.intent_id.to_string(),
+        context_id: matter.context_id.clone(),
+        status: status(matter, shown),
+        artifacts: if shown.artifacts { artifact(matter).into_iter().collect() } else { Vec::new() },
+        history: matter.said.iter().filter_map(|event| said(matter, event)).collect(),
+        metadata,
+    }
+}
+
+/// The status of a task, with words for people and agents that read it.
+pub(crate) fn status(matter: &Matter, shown: Shown) -> Status {
+    let state = state(matter);
+    let record = matter.record.as_ref();
+    let parts = match (state, record) {
+        (State::AuthRequired | State::InputRequired, Some(record)) => {
+            let mut parts = vec![Part::text(asked(matter, record))];
+            if shown.question {
+                parts.push(Part::data(facts(matter, record)));
+            }
+            parts
+        }
+        (State::Failed, record) => vec![Part::text(failed(record))],
+        (State::Canceled, _) => vec![Part::text("The question was withdrawn.")],
+        (State::Submitted | State::Working | State::Completed | State::AuthRequired | State::InputRequired, _) => Vec::new(),
+    };
+    let number = record.map_or(0, |record| record.version);
+    let extensions = if parts.len() > 1 { vec![QUESTION] } else { Vec::new() };
+    let message = (!parts.is_empty()).then(|| Message {
+        message_id: format!("{}:status:{number}", matter.intent_id),
+        context_id: matter.context_id.clone(),
+        task_id: matter.intent_id.to_string(),
+        role: Role::Agent,
+        parts,
+        extensions,
+    });
+    Status { state, message, timestamp: timestamp(matter.changed_at) }
+}
+
+/// A change of the status of a task.
+pub(crate) fn status_update(matter: &Matter, status: Status) -> StatusUpdate {
+    StatusUpdate { task_id: matter.intent_id.to_string(), context_id: matter.context_id.clone(), status }
+}
+
+/// The words of a question that is open.
+fn asked(matter: &Matter, record: &SuspensionRecord) -> String {
+    let question = &record.question;
+    let until = record.expires_at.map_or_else(String::new, |at| format!(" The deadline is {}.", timestamp(at)));
+    if matter.may_answer {
+        let misunderstood = if matter.misunderstood { "Your words are no answer to the question. " } else { "" };
+        return format!("{misunderstood}{question} {}{until}", answers(record));
+    }
+    let people = match record.notify_to.as_slice() {
+        [] => "A person has to answer".to_owned(),
+        people => format!("A person has to answer (asked: {})", people.join(", ")),
+    };
+    format!("{people}: {question} There is nothing for you to do but to wait: subscribe to this task, or get it again.{until}")
+}
+
+/// Which answers a question takes, in words.
+fn answers(record: &SuspensionRecord) -> String {
+    match record.response_type {
+        ResponseType::Text => "Answer with a text.".to_owned(),
+        ResponseType::Form => "Answer with a data part whose value has the members that the question asks for.".to_owned(),
+        ResponseType::Choice | ResponseType::Confirm => {
+            let choices: Vec<String> =
+                record.choices.iter().map(|choice| format!("{} ({})", choice.value, choice.label)).collect();
+            format!("Answer with one of: {}.", choices.join(", "))
+        }
+    }
+}
+
+/// The facts of a question that is open, for a client that knows the extension.
+fn facts(matter: &Matter, record: &SuspensionRecord) -> Value {
+    let choices: Vec<Value> = record
+        .choices
+        .iter()
+        .map(|choice| json!({ "value": choice.value, "label": choice.label, "description": choice.description }))
+        .collect();
+    let mut facts = json!({
+        "question": record.question,
+        "responseType": record.response_type,
+        "choices": choices,
+        "attempt": record.attempt,
+    });
+    if let Some(at) = record.expires_at {
+        facts["expiresAt"] = json!(timestamp(at));
+    }
+    if matter.may_answer {
+        facts["suspensionId"] = json!(record.id);
+    }
+    facts
+}
+
+/// Why a task failed, in words.
+fn failed(record: Option<&SuspensionRecord>) -> String {
+    let reason = record.and_then(|record| record.resolution_reason);
+    match (record.and_then(|record| record.resolution), reason) {
+        (Some(Resolution::Expired), _) => "No person answered before the deadline, and no fallback applies.",
+        (_, Some(ResolutionReason::Undeliverable)) => "No person could be reached before the deadline.",
+        (_, Some(ResolutionReason::QuorumUnmet)) => "People answered, and not enough of them agreed before the deadline.",
+        (_, Some(ResolutionReason::PortfolioDeadline)) => "The deadline of the portfolio passed before a person answered.",
+        (_, Some(ResolutionReason::TimeLost)) => "The server was away, and the deadline of the question could not be moved.",
+        (_, Some(ResolutionReason::Withdrawn | ResolutionReason::Superseded) | None) => "The work was given up.",
+    }
+    .to_owned()
+}
+
+/// The outcome of an errand: the answer, or the fallback in its place.
+pub(crate) fn artifact(matter: &Matter) -> Option<Artifact> {
+    let record = matter.record.as_ref().filter(|_| matter.fate == Some(Fate::Completed))?;
+    let source = match record.resolution? {
+        Resolution::Responded => "human",
+        Resolution::Expired => "fallback",
+        Resolution::Cancelled => return None,
+    };
+    let value = record.response.clone().unwrap_or_default();
+    let mut data = json!({ "value": value, "source": source, "suspensionId": record.id });
+    let mut put = |name: &str, fact: Option<Value>| {
+        if let Some(fact) = fact {
+            data[name] = fact;
+        }
+    };
+    put("choiceLabel", record.choice_label.as_ref().map(|label| json!(label)));
+    put("respondedBy", record.responded_by.as_ref().map(|person| json!(person)));
+    put("respondedAt", record.responded_at.map(|at| json!(timestamp(at))));
+    put("metadata", record.metadata.as_ref().filter(|metadata| !metadata.is_empty()).map(|metadata| json!(metadata)));
+    put("proposal", record.proposal.as_ref().map(|proposal| json!(proposal)));
+    let words = record.choice_label.clone().unwrap_or_else(|| in_words(&value));
+    Some(Artifact { artifact_id: DECISION, name: DECISION, parts: vec![Part::data(data), Part::text(words)] })
+}
+
+/// A value as a text.
+fn in_words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The outcome of an errand, as an item of a stream.
+pub(crate) fn artifact_update(matter: &Matter) -> Option<ArtifactUpdate> {
+    let artifact = artifact(matter)?;
+    let (task_id, context_id) = (matter.intent_id.to_string(), matter.context_id.clone());
+    Some(ArtifactUpdate { task_id, context_id, artifact, last_chunk: true })
+}
+
+/// The message that an event records; `None` if the event records none.
+fn said(matter: &Matter, event: &EventView) -> Option<Message> {
+    let payload = &event.payload;
+    let text = |name: &str| payload.get(name).and_then(Value::as_str);
+    let own_id = || format!("{}:event:{}", matter.intent_id, event.sequence);
+    let (message_id, role, words) = match event.event_type.as_str() {
+        "intent.suspended" => {
+            let begun = payload.get("errand").and_then(|errand| errand["message_id"].as_str());
+            let role = if begun.is_some() { Role::User } else { Role::Agent };
+            (begun.map_or_else(own_id, str::to_owned), role, text("question")?.to_owned())
+        }
+        "intent.resumed" => {
+            let value = payload.get("value").map(in_words).unwrap_or_default();
+            let came_by_message = payload.get("via") == Some(&json!(Via::A2a));
+            let role = if came_by_message { Role::User } else { Role::Agent };
+            (own_id(), role, text("choice_label").map_or(value, str::to_owned))
+        }
+        _ => return None,
+    };
+    Some(Message {
+        message_id,
+        context_id: matter.context_id.clone(),
+        task_id: matter.intent_id.to_string(),
+        role,
+        parts: vec![Part::text(words)],
+        extensions: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::base::ids::{IntentId, SuspensionId};
+    use domain::base::name::Owner;
+    use domain::suspension::hands::Hands;
+    use domain::suspension::{Asker, Ending, FallbackPolicy, Kind, Question, Suspension, SuspensionChoice};
+    use uuid::Uuid;
+
+    use super::*;
+
+    const BARE: Shown = Shown { question: false, artifacts: true };
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    fn choice(value: &str, label: &str) -> SuspensionChoice {
+        SuspensionChoice {
+            value: value.into(),
+            label: label.into(),
+            description: None,
+            style: domain::suspension::Style::Default,
+            metadata: None,
+        }
+    }
+
+    fn suspension(ending: Option<(Resolution, Option<ResolutionReason>)>) -> Suspension {
+        let response = ending.filter(|(_, reason)| reason.is_none()).map(|_| json!("no"));
+        Suspension {
+            id: SuspensionId(Uuid::from_u128(7)),
+            intent_id: IntentId(Uuid::from_u128(8)),
+            kind: Kind::AwaitingInput,
+            version: 1,
+            attempt: 1,
+            response_type: ResponseType::Confirm,
+            choices: vec![choice("yes", "Yes"), choice("no", "No")],
+            suspended_at: at(0),
+            expires_at: Some(at(60)),
+            fallback_policy: FallbackPolicy::Fail,
+            fallback_value: None,
+            reached: true,
+            requires_delivery: true,
+            fixed_deadline: false,
+            refusals: 0,
+            reminded_at: None,
+            asked_by: Asker { name: "bot".into(), owner: Owner("bot".into()) },
+            quorum: None,
+            schema: None,
+            counted: Vec::new(),
+            hands: Hands::default(),
+            ending: ending.map(|(resolution, reason)| {
+                let by = (resolution == Resolution::Responded).then(|| "ada@example.com".to_owned());
+                Ending { resolution, reason, at: at(5), response, by, metadata: None }
+            }),
+            portfolio_deadline: None,
+        }
+    }
+
+    fn matter(status: IntentStatus, fate: Option<Fate>, ending: Option<(Resolution, Option<ResolutionReason>)>) -> Matter {
+        let question = Question { question: "Refund?".into(), recipients: vec!["ops@example.com".into()], ..Question::erased() };
+        Matter {
+            intent_id: IntentId(Uuid::from_u128(8)),
+            status,
+            changed_at: at(0),
+            fate,
+            context_id: "talk".into(),
+            record: Some(SuspensionRecord::of(&suspension(ending), &question)),
+            may_answer: false,
+            said: Vec::new(),
+            misunderstood: false,
+        }
+    }
+
+    /// The table of `docs/a2a.md`.
+    #[test]
+    fn each_state_of_an_intent_has_its_state_of_a_task() {
+        use IntentStatus::{Abandoned, Active, Blocked, Completed, Draft, SuspendedAwaitingInput};
+        let cancelled = |reason| Some((Resolution::Cancelled, Some(reason)));
+        let (answered, expired) = (Some((Resolution::Responded, None)), Some((Resolution::Expired, None)));
+        for (status, fate, ending, wanted) in [
+            (SuspendedAwaitingInput, Some(Fate::Open), None, State::AuthRequired),
+            (Completed, Some(Fate::Completed), answered, State::Completed),
+            (Completed, Some(Fate::Completed), expired, State::Completed),
+            (Abandoned, Some(Fate::Failed), expired, State::Failed),
+            (Abandoned, Some(Fate::Withdrawn), cancelled(ResolutionReason::Withdrawn), State::Canceled),
+            (Draft, None, None, State::Submitted),
+            (Active, None, answered, State::Working),
+            (Blocked, None, answered, State::Working),
+            (SuspendedAwaitingInput, None, None, State::InputRequired),
+            (Completed, None, answered, State::Completed),
+            (Abandoned, None, cancelled(ResolutionReason::Withdrawn), State::Canceled),
+            (Abandoned, None, cancelled(ResolutionReason::Undeliverable), State::Failed),
+        ] {
+            assert_eq!(state(&matter(status, fate, ending)), wanted, "{status:?} {fate:?} {ending:?}");
+        }
+    }
+
+    /// A fallback must never look like the answer of a person.
+    #[test]
+    fn an_artifact_says_who_decided() {
+        let completed = |ending| artifact(&matter(IntentStatus::Completed, Some(Fate::Completed), Some(ending)));
+        let data = |artifact: Option<Artifact>| artifact.unwrap().parts[0].data.clone().unwrap();
+        let human = data(completed((Resolution::Responded, None)));
+        assert_eq!(
+            (&human["value"], &human["source"], &human["respondedBy"]),
+            (&json!("no"), &json!("human"), &json!("ada@example.com"))
+        );
+        let fallback = data(completed((Resolution::Expired, None)));
+        assert_eq!((&fallback["source"], &fallback["respondedBy"]), (&json!("fallback"), &Value::Null));
+        assert_eq!(completed((Resolution::Cancelled, Some(ResolutionReason::Withdrawn))), None);
+        assert_eq!(
+            artifact(&matter(IntentStatus::Active, None, Some((Resolution::Responded, None)))),
+            None,
+            "other work goes on"
+        );
+    }
+
+    /// The id of a question is a capability.
+    #[test]
+    fn the_asker_sees_no_id_of_the_question_and_no_way_to_answer() {
+        let open = matter(IntentStatus::SuspendedAwaitingInput, Some(Fate::Open), None);
+        let id = open.record.as_ref().unwrap().id.expose();
+        let extended = Shown { question: true, ..BARE };
+        let shown = json!(task(&open, extended)).to_string();
+        assert!(!shown.contains(&id) && shown.contains("nothing for you to do") && shown.contains("ops@example.com"), "{shown}");
+        let may_answer = Matter { may_answer: true, ..open };
+        let shown = json!(task(&may_answer, extended)).to_string();
+        assert!(shown.contains(&id) && shown.contains("yes (Yes), no (No)"), "{shown}");
+        let bare = json!(task(&may_answer, BARE));
+        assert_eq!((bare["status"]["message"]["parts"].as_array().unwrap().len(), &bare["metadata"]), (1, &Value::Null));
+    }
+
+    #[test]
+    fn times_have_milliseconds() {
+        assert_eq!(timestamp(at(0)), "1970-01-01T00:00:00.000Z");
+        assert_eq!(timestamp(DateTime::from_timestamp_micros(1_700_000_000_123_456).unwrap()), "2023-11-14T22:13:20.123Z");
+    }
+}

@@ -1,0 +1,198 @@
+//! The binding JSON-RPC, in the versions 1.0 and 0.3, and the public card.
+
+use actix_web::error::InternalError;
+use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Data};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::problem::edge;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::card::{card, earlier_card};
+use super::earlier;
+use super::error::Error;
+use super::handlers::{Reply, activated, is_current, perform, shown, version};
+use super::reading::{self, Operation};
+use super::streaming::Frame;
+use super::wire::Item;
+use crate::edge::admission::Work;
+use crate::edge::body::Json;
+use crate::edge::problem::{Failure, Surface, TurnedAway};
+use crate::edge::route::{Routes, post};
+use crate::edge::shared::Shared;
+use crate::protocols::jsonrpc::{self, Call};
+
+/// How long a client may keep the card, in seconds.
+const CARD_SECONDS: &str = "public, max-age=300";
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.open(Surface::Ours, "/.well-known/agent-card.json", [(Method::GET, web::to(public_card))]);
+    routes.keyed(Surface::Protocol(refused), "/a2a", [post(Work::Write, call)]);
+}
+
+/// A call that is refused before it is read.
+fn refused(failure: Failure) -> actix_web::Error {
+    let is_overloaded = failure.entry == edge::OVERLOADED;
+    let error = Error::from(failure, false);
+    let mut response = in_form(&Value::Null, &error);
+    if is_overloaded {
+        response.extensions_mut().insert(TurnedAway);
+    }
+    InternalError::from_response("refused", response).into()
+}
+
+/// An error as a response. Clients read the code, so HTTP says 200 where the call itself was understood.
+fn in_form(id: &Value, error: &Error) -> HttpResponse {
+    let body = jsonrpc::error(id, error.code, error.message(), &error.details());
+    let mut response = HttpResponse::build(StatusCode::from_u16(error.rpc_http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
+    head(&mut response, error.rpc_http, error);
+    response.json(body)
+}
+
+/// The headers of an error.
+pub(super) fn head(response: &mut actix_web::HttpResponseBuilder, status: u16, error: &Error) {
+    if let Some(seconds) = error.retry_after {
+        response.insert_header((RETRY_AFTER, seconds));
+    }
+    if status == 401 {
+        response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer, ApiKey")));
+    }
+}
+
+/// Shows the card, without a key.
+async fn public_card(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    let body = card(&shared.doors).to_string();
+    let digest: [u8; 8] = Sha256::digest(&body)[..8].try_into().unwrap_or_default();
+    let etag = format!("\"{:016x}\"", u64::from_be_bytes(digest));
+    let known = request.headers().get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let is_known = known.is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag));
+    let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    response.insert_header((CACHE_CONTROL, CARD_SECONDS)).insert_header((ETAG, etag));
+    let changed = shared.doors.opened_at.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    response.insert_header((LAST_MODIFIED, changed)).content_type("application/json");
+    if is_known { response.finish() } else { response.body(body) }
+}
+
+/// The versions that JSON-RPC has here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    Current,
+    Earlier,
+}
+
+impl Dialect {
+    /// The version that a request names. The specification takes a request that names none for one of 0.3.
+    fn of(named: &str) -> Result<Self, Error> {
+        match named {
+            "" | "0.3" | "0.3.0" => Ok(Self::Earlier),
+            named if is_current(named) => Ok(Self::Current),
+            named => Err(Error::version(named)),
+        }
+    }
+
+    /// The method of 1.0 that a method is, and its parameters.
+    fn translated(self, call: &Call) -> Result<(&str, Value), Error> {
+        match self {
+            Self::Current => Ok((&call.method, call.params.clone())),
+            Self::Earlier => match earlier::method(&call.method) {
+                Some(method) => Ok((method, earlier::params(call.params.clone()))),
+                None => {
+                    Err(Error::no_method("A2A 0.3 has no such method; a call of 1.0 names its version in the header A2A-Version"))
+                }
+            },
+        }
+    }
+
+    fn result(self, result: Value) -> Value {
+        match self {
+            Self::Current => result,
+            Self::Earlier => earlier::result(result),
+        }
+    }
+}
+
+/// A call of JSON-RPC.
+async fn call(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    let body = match Json::of(&request) {
+        Ok(Json(body)) => body,
+        Err(failure) => return in_form(&Value::Null, &Error::from(failure, false)),
+    };
+    let call = match jsonrpc::call(body) {
+        Ok(call) => call,
+        Err(no_call) => return in_form(&no_call.id, &Error::no_call(&no_call)),
+    };
+    let id = call.id.clone();
+    answered(request, shared, call).await.unwrap_or_else(|error| in_form(&id, &error))
+}
+
+async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Result<HttpResponse, Error> {
+    let dialect = Dialect::of(&version(&request))?;
+    let (method, params) = dialect.translated(&call)?;
+    let operation = operation(method, params)?;
+    let id = call.id.clone();
+    let frame: Frame = {
+        let id = id.clone();
+        Box::new(move |item: &Item| jsonrpc::result(&id, &dialect.result(json!(item))))
+    };
+    let is_earlier_card = matches!(operation, Operation::Card) && dialect == Dialect::Earlier;
+    let earlier_card = is_earlier_card.then(|| earlier_card(&shared.doors));
+    let result = match perform(&request, shared, operation, frame).await? {
+        Reply::Stream(mut response) => {
+            activated(shown(&request), &mut response);
+            return Ok(response);
+        }
+        Reply::Task(result) | Reply::Sent(result) => dialect.result(result),
+        Reply::Whole(result) => earlier_card.unwrap_or(result),
+    };
+    let mut response = HttpResponse::Ok().json(jsonrpc::result(&id, &result));
+    activated(shown(&request), &mut response);
+    Ok(response)
+}
+
+/// The operation that a method of 1.0 is.
+fn operation(method: &str, params: Value) -> Result<Operation, Error> {
+    match method {
+        "SendMessage" => reading::send(params, false),
+        "SendStreamingMessage" => reading::send(params, true),
+        "GetTask" => reading::get(params),
+        "ListTasks" => reading::list(params),
+        "CancelTask" => reading::cancel(params),
+        "SubscribeToTask" => reading::subscribe(params),
+        "GetExtendedAgentCard" => Ok(Operation::Card),
+        "CreateTaskPushNotificationConfig"
+        | "GetTaskPushNotificationConfig"
+        | "ListTaskPushNotificationConfigs"
+        | "DeleteTaskPushNotificationConfig" => Err(Error::no_push()),
+        _ => Err(Error::no_method("A2A 1.0 has no such method, or this server does not serve it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_version_is_one_of_the_version_before() {
+        assert_eq!(Dialect::of(""), Ok(Dialect::Earlier));
+        assert_eq!(Dialect::of("0.3"), Ok(Dialect::Earlier));
+        assert_eq!(Dialect::of("1.0.4"), Ok(Dialect::Current));
+        for unknown in ["1.1", "2.0", "0.2", "latest"] {
+            assert_eq!(Dialect::of(unknown).unwrap_err().code, -32009, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_method_of_one_version_is_none_of_the_other() {
+        let call = |method: &str| Call { id: json!(1), method: method.to_owned(), params: json!({}) };
+        assert!(Dialect::Earlier.translated(&call("tasks/get")).is_ok());
+        assert_eq!(Dialect::Earlier.translated(&call("GetTask")).unwrap_err().code, -32601);
+        assert_eq!(operation("tasks/get", json!({})).unwrap_err().code, -32601);
+        for unknown in ["tasks/pause", "PauseTask", "tasks/resume", "ResumeTask", "AwaitTaskResumption", "getTask", ""] {
+            assert_eq!(operation(unknown, json!({})).unwrap_err().code, -32601, "{unknown}");
+        }
+        for push in ["CreateTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig"] {
+            assert_eq!(operation(push, json!({})).unwrap_err().code, -32003, "{push}");
+        }
+    }
+}

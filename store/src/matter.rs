@@ -1,0 +1,261 @@
+//! An intent with its newest question as one matter: as callers of other protocols see it.
+
+use chrono::{DateTime, Utc};
+use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
+use domain::intent::command::Suspend;
+use domain::intent::fate::Fate;
+use domain::intent::status::Status;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
+use domain::wire::{EventView, SuspensionRecord};
+
+use crate::drafts::permitted;
+use crate::error::Wanted;
+use crate::host::clock_watch::ClockWatch;
+use crate::reads::{self, Step, Walk};
+use crate::request::Idempotency;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, ErrandRow, IntentRow, ListedErrands, RowsResult};
+use crate::span::TraceContext;
+
+/// How many errands of a list are counted.
+const COUNTED_MAX: u32 = 10_000;
+/// How many parents are followed from an intent to its root.
+const PARENTS_MAX: usize = 64;
+/// The types of the events that belong to the conversation about a matter.
+const SAID: [&str; 2] = ["intent.suspended", "intent.resumed"];
+
+/// A question of a caller without an intent of its own.
+#[derive(Clone, Debug)]
+pub struct NewErrand {
+    pub principal: Principal,
+    /// The id that the intent will have.
+    pub id: IntentId,
+    pub idempotency: Idempotency,
+    /// The question, or the rules that it breaks.
+    pub asked: Result<Box<Suspend>, Vec<FieldError>>,
+    /// The caller's span, if it named one.
+    pub trace_parent: Option<TraceContext>,
+}
+
+/// Which errands are listed.
+#[derive(Clone, Debug, Default)]
+pub struct ErrandFilter {
+    pub context_id: Option<String>,
+    pub fate: Option<Fate>,
+    /// Only those that changed at this time or later.
+    pub since: Option<DateTime<Utc>>,
+    /// The place behind which the list goes on.
+    pub before: Option<ErrandPlace>,
+    pub limit: u32,
+    /// How many messages of the conversation about each are read.
+    pub messages: usize,
+}
+
+/// A place in a list of errands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrandPlace {
+    at: DateTime<Utc>,
+    intent: i64,
+}
+
+impl std::fmt::Display for ErrandPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.at.timestamp_micros(), self.intent)
+    }
+}
+
+impl std::str::FromStr for ErrandPlace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (at, intent) = text.split_once('-').ok_or(())?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(at) || !is_number(intent) {
+            return Err(());
+        }
+        let at = at.parse().ok().and_then(DateTime::from_timestamp_micros).ok_or(())?;
+        Ok(Self { at, intent: intent.parse().map_err(|_| ())? })
+    }
+}
+
+/// An intent with its newest question, as a caller of another protocol sees it.
+#[derive(Clone, Debug)]
+pub struct Matter {
+    pub intent_id: IntentId,
+    pub status: Status,
+    /// When its status changed last, as far as it is known; otherwise when the intent changed last.
+    pub changed_at: DateTime<Utc>,
+    /// How far it is, if it is an errand.
+    pub fate: Option<Fate>,
+    /// The conversation to which it belongs.
+    pub context_id: String,
+    /// The newest question; absent if there was none.
+    pub record: Option<SuspensionRecord>,
+    /// Whether the caller may answer the question. Only then may it see the id of the question.
+    pub may_answer: bool,
+    /// The newest events in which something was said, oldest first.
+    pub said: Vec<EventView>,
+    /// Whether the words that the caller just said are no answer to the question.
+    pub misunderstood: bool,
+}
+
+/// A page of a list of matters.
+#[derive(Clone, Debug)]
+pub struct MatterPage {
+    pub matters: Vec<Matter>,
+    /// The place behind the page, if there is more.
+    pub next: Option<ErrandPlace>,
+    /// How many there are in all, and at most 10,000.
+    pub total: u32,
+}
+
+pub(crate) fn matter<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    messages: Wanted<usize>,
+    at: (DateTime<Utc>, &ClockWatch),
+) -> Decided<Matter> {
+    let row = match reads::readable(rows, principal, id, at.0)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    Ok(match messages {
+        Ok(messages) => Ok(matter_at(rows, principal, &row, messages, at)?),
+        Err(rejection) => Err(rejection),
+    })
+}
+
+pub(crate) fn matters<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: Wanted<ErrandFilter>,
+    at: (DateTime<Utc>, &ClockWatch),
+) -> Decided<MatterPage> {
+    let filter = match authorize(principal, Action::Browse, Object::Server).and(filter) {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let ErrandFilter { context_id, fate, since, before, limit, messages } = filter;
+    // One row more than the limit shows whether there is another page.
+    let listed = ListedErrands {
+        asker: reads::own_only(principal),
+        context_id: context_id.as_deref(),
+        fate,
+        since,
+        before: before.map(|place| (place.at, place.intent)),
+        limit: limit + 1,
+    };
+    let found = rows.errands(listed)?;
+    let total = rows.count_errands(ListedErrands { before: None, limit: COUNTED_MAX, ..listed })?;
+    let place = |row: &ErrandRow| ErrandPlace { at: row.changed_at, intent: row.intent };
+    let has_more = found.len() > limit as usize;
+    let next = found.get((limit as usize).saturating_sub(1)).filter(|_| has_more).map(place);
+    let mut matters = Vec::new();
+    for errand in found.into_iter().take(limit as usize) {
+        let row = rows.intent_at(errand.intent)?;
+        if reads::is_shown(rows, principal, &row, at.0)? {
+            matters.push(matter_at(rows, principal, &row, messages, at)?);
+        }
+    }
+    Ok(Ok(MatterPage { matters, next, total }))
+}
+
+/// An intent as a matter, for a principal that may read the intent.
+pub(crate) fn matter_at<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    row: &IntentRow,
+    messages: usize,
+    (now, watch): (DateTime<Utc>, &ClockWatch),
+) -> RowsResult<Matter> {
+    let newest = row.newest_suspension.map(|rid| rows.suspension_at(rid)).transpose()?;
+    if let Some(newest) = &newest {
+        reads::settled(rows, &newest.suspension, watch)?;
+    }
+    let mut may_answer = false;
+    if let Some(open) = newest.as_ref().filter(|newest| newest.suspension.ending.is_none()) {
+        let question = rows.question(open)?;
+        may_answer = permitted(rows, principal, Action::Respond, (row, open, &question), now)?.is_ok();
+    }
+    let record = newest.as_ref().map(|newest| reads::record(rows, row, newest)).transpose()?;
+    let errand = if row.intent.is_errand { rows.errand(row.rid)? } else { None };
+    let changed_at = match (&errand, &record) {
+        (Some(errand), _) => errand.changed_at,
+        (None, Some(record)) => record.resolved_at.unwrap_or(record.suspended_at),
+        (None, None) => row.intent.updated_at,
+    };
+    let (fate, context_id) = match errand {
+        Some(errand) => (Some(errand.fate), errand.context_id),
+        None => (None, root(rows, row)?.to_string()),
+    };
+    let said = said(rows, row, messages)?;
+    let (intent_id, status) = (row.intent.id, row.intent.status);
+    Ok(Matter { intent_id, status, changed_at, fate, context_id, record, may_answer, said, misunderstood: false })
+}
+
+/// The conversation to which an intent belongs.
+pub(crate) fn context_of<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<String> {
+    let errand = if row.intent.is_errand { rows.errand(row.rid)? } else { None };
+    match errand {
+        Some(errand) => Ok(errand.context_id),
+        None => Ok(root(rows, row)?.to_string()),
+    }
+}
+
+/// The root above an intent, or an intent far above it.
+fn root<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<IntentId> {
+    let (mut id, mut rid) = (row.intent.id, row.rid);
+    for _ in 0..PARENTS_MAX {
+        let Some(parent) = rows.body(rid)?.parent_intent_id else { break };
+        let Some(above) = rows.intent(parent)? else { break };
+        (id, rid) = (parent, above.rid);
+    }
+    Ok(id)
+}
+
+/// The newest events in which something was said, oldest first.
+fn said<R: ReadRows>(rows: &mut R, row: &IntentRow, limit: usize) -> RowsResult<Vec<EventView>> {
+    let (mut found, mut bytes, mut walk) = (Vec::new(), 0, Walk::of(row));
+    while found.len() < limit && bytes < reads::PAGE_BYTES_MAX {
+        let Step::Event(rid, link) = walk.step(rows)? else { break };
+        if !SAID.contains(&link.event_type.as_str()) {
+            continue;
+        }
+        let event = rows.event(rid)?;
+        if event.is_erased() {
+            continue;
+        }
+        let served = event.served();
+        bytes += served.len();
+        found.push(serde_json::from_str(&served)?);
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// The matter of a suspension that was asked before.
+pub(crate) fn matter_of<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    at: (DateTime<Utc>, &ClockWatch),
+) -> Decided<Matter> {
+    matter(rows, principal, id, Ok(reads::EVENTS_WALKED_MAX as usize), at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_was_written_and_nothing_else_is() {
+        let place = ErrandPlace { at: DateTime::from_timestamp_micros(1_790_000_000_123_456).unwrap(), intent: 42 };
+        assert_eq!(place.to_string().parse(), Ok(place));
+        for text in ["", "-", "1", "1-", "-1-2", "+1-2", "1-2-3", "a-b", "1-99999999999999999999", "99999999999999999999-1"] {
+            assert_eq!(text.parse::<ErrandPlace>(), Err(()), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Questions of callers that have no intent of their own, and answers in words.
+//!
+//! Guarantee: an intent and its question are there together, or neither is. Mechanism: one transaction makes the intent, and asks by the
+//! unit of work that every question goes through. Failure: if that unit refuses the question, the transaction is rolled back.
+
+use chrono::{DateTime, Utc};
+use domain::asking::errands::{self, Said, Words};
+use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
+use domain::intent::command::{Command, Respond};
+use domain::intent::decide::misunderstood;
+use domain::intent::status::Status;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+
+use super::create::begin;
+use super::execute::execute;
+use super::loaded::load;
+use super::log::append;
+use super::{allowance, outcome::kept_under};
+use crate::matter::{Matter, NewErrand, context_of, matter_of};
+use crate::reads;
+use crate::request::{Idempotency, NewIntent, Precondition, Request, Target, Unreadable};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
+use crate::surroundings::Env;
+
+pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> Decided<Matter> {
+    let (principal, key) = (&errand.principal, errand.idempotency);
+    if let Err(rejection) = authorize(principal, Action::CreateIntent, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let now = env.clock.now();
+    // No outcome is kept under the key of a question; this read locks the key until the transaction ends.
+    if let Err(rejection) = kept_under(rows, key, now)? {
+        return Ok(Err(rejection));
+    }
+    if let Some((body_hash, suspension)) = rows.reads().suspension_key(&key.key_hash)? {
+        if body_hash != key.body_hash {
+            return Ok(Err(Rejection::IdempotencyMismatch));
+        }
+        let asked = rows.reads().suspension_at(suspension)?;
+        let asked_for = rows.reads().intent_at(asked.intent)?.intent.id;
+        return matter_of(rows.reads(), principal, asked_for, (now, env.watch));
+    }
+    if let Err(rejection) = allowance::admit(rows, env, principal, Action::CreateIntent, None, now)? {
+        return Ok(Err(rejection));
+    }
+    let suspend = match &errand.asked {
+        Ok(suspend) => suspend.clone(),
+        Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
+    };
+    let body = errands::body(&suspend, principal);
+    begin(rows, env, principal, &NewIntent { id: errand.id, status: Status::Active, body }, (None, &[]), now)?;
+    let request = Request {
+        principal: principal.clone(),
+        target: Target::Intent(errand.id),
+        precondition: Precondition::None,
+        idempotency: Some(key),
+        command: Ok(Command::Suspend(suspend)),
+        trace_parent: errand.trace_parent,
+    };
+    // The intent is written already, and may not stay without its question.
+    execute(rows, env, &request)?.map_err(|rejection| RowsError::Refused(Box::new(rejection)))?;
+    matter_of(rows.reads(), principal, errand.id, (now, env.watch))
+}
+
+pub(crate) fn say<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (principal, id): (&Principal, IntentId),
+    said: &Result<Said, Vec<FieldError>>,
+    idempotency: Option<Idempotency>,
+) -> Decided<Matter> {
+    let now = env.clock.now();
+    let row = match reads::readable(rows.reads(), principal, id, now)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    if let Some(named) = said.as_ref().ok().and_then(|said| said.context_id.as_ref())
+        && *named != context_of(rows.reads(), &row)?
+    {
+        return Ok(Err(Rejection::invalid("context_id", "mismatch", "must be that of the task, or be left out")));
+    }
+    if let Some(key) = idempotency {
+        match kept_under(rows, key, now)? {
+            Err(rejection) => return Ok(Err(rejection)),
+            Ok(Some(_)) => return matter_of(rows.reads(), principal, id, (now, env.watch)),
+            Ok(None) => {}
+        }
+    }
+    let named = said.as_ref().is_ok_and(|said| said.suspension_id.is_some());
+    if row.open_suspension.is_none() && !named {
+        return Ok(Err(Rejection::NotActive { status: row.intent.status.as_str().into() }));
+    }
+    let open = row.open_suspension.map(|rid| rows.reads().suspension_at(rid)).transpose()?;
+    let open = open.map(|open| open.suspension);
+    let command = said.clone().and_then(|said| errands::said(&said, open.as_ref()));
+    let command = command.map(|respond| Command::Respond(Box::new(respond)));
+    let request = Request {
+        principal: principal.clone(),
+        target: Target::Intent(id),
+        precondition: Precondition::None,
+        idempotency,
+        command: command.map_err(|errors| Unreadable { action: Action::Respond, errors }),
+        trace_parent: None,
+    };
+    let refused = execute(rows, env, &request)?.err();
+    let is_misunderstood = match (&refused, said, &request.command) {
+        (
+            Some(rejection @ (Rejection::InvalidChoice { .. } | Rejection::Invalid { .. })),
+            Ok(Said { words: words @ Words::Text(_), .. }),
+            Ok(Command::Respond(respond)),
+        ) if respond.value.is_none() => {
+            let respond = Respond { value: Some(words.to_value()), ..(**respond).clone() };
+            note(rows, env, row, (&respond, rejection, principal), now)?;
+            true
+        }
+        (_, _, _) => false,
+    };
+    if let Some(rejection) = refused.filter(|_| !is_misunderstood) {
+        return Ok(Err(rejection));
+    }
+    let matter = matter_of(rows.reads(), principal, id, (now, env.watch))?;
+    Ok(matter.map(|matter| Matter { misunderstood: is_misunderstood, ..matter }))
+}
+
+/// Records words that are no answer to the question.
+fn note<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: IntentRow,
+    (respond, rejection, by): (&Respond, &Rejection, &Principal),
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    let mut loaded = load(rows, row, None)?;
+    if let Some(event) = misunderstood(&loaded.intent, respond, rejection, by) {
+        append(rows, env, &mut loaded, &[event], &by.name, now)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn call_off<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Principal, id: IntentId) -> Decided<Matter> {
+    let now = env.clock.now();
+    let row = match reads::readable(rows.reads(), principal, id, now)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    // The work of an intent that is no errand is its agents' own; only a question could be withdrawn there, and work would go on.
+    let Some(open) = row.open_suspension.filter(|_| row.intent.is_errand) else {
+        let permitted = reads::may(rows.reads(), principal, Action::Cancel, &row, row.newest_suspension, now)?;
+        let not_active = Rejection::NotActive { status: row.intent.status.as_str().into() };
+        return Ok(permitted.and(Err(not_active)));
+    };
+    let suspension_id = rows.reads().suspension_at(open)?.suspension.id;
+    let request = Request {
+        principal: principal.clone(),
+        target: Target::Suspension(suspension_id),
+        precondition: Precondition::None,
+        idempotency: None,
+        command: Ok(Command::Cancel { suspension_id, reason: None }),
+        trace_parent: None,
+    };
+    match execute(rows, env, &request)? {
+        Ok(_) => matter_of(rows.reads(), principal, id, (now, env.watch)),
+        Err(rejection) => Ok(Err(rejection)),
+    }
+}

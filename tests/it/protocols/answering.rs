@@ -1,0 +1,120 @@
+//! Answers by A2A: by those who may answer, in words or as data, and never by the asker.
+
+use domain::people::principal::Role;
+use harness::api::Api;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+use super::{Rpc, says, state};
+
+fn text(words: &str) -> Value {
+    json!([{"text": words}])
+}
+
+on_each_store! {
+    /// The asker and every other key of its owner are refused, and that they tried is in the log. Otherwise an agent that was talked into
+    /// it would approve its own act.
+    async fn the_asker_never_answers_and_the_attempt_is_recorded(app: &mut TestApp) {
+        let api = app.agent();
+        let id = Rpc(&api).asked("m").await;
+        let twin = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, "twin", "test-agent").await));
+        for (number, key) in [&api, &twin].into_iter().enumerate() {
+            for parts in [text("yes"), json!([{"data": {"value": "yes"}}])] {
+                let said = says(&id, &format!("n-{number}"), &parts);
+                assert_eq!(Rpc(key).error("SendMessage", said).await, (403, -32043, "self_response".into()));
+            }
+        }
+        assert_eq!(state(&Rpc(&api).task(&id).await), "TASK_STATE_AUTH_REQUIRED");
+        let events = api.events(id.parse().unwrap()).await;
+        let refused: Vec<_> = events.iter().filter(|event| event["event_type"] == "intent.response_rejected").collect();
+        assert_eq!(refused.len(), 4);
+        assert!(refused.iter().all(|event| event["payload"]["code"] == "self_response"), "{refused:?}");
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        let said = says(&id, "n", &text("yes"));
+        assert_eq!(Rpc(&stranger).error("SendMessage", said).await, (200, -32001, "TASK_NOT_FOUND".into()));
+    }
+
+    /// Free text that only resembles a choice decides nothing: the task comes back open, with the answers that it takes.
+    async fn words_that_resemble_an_answer_leave_the_question_open(app: &mut TestApp) {
+        let api = app.agent();
+        let id = Rpc(&api).asked("m").await;
+        let operator = app.operator();
+        let unclear = Rpc(&operator).result("SendMessage", says(&id, "n-1", &text("yes please"))).await["task"].clone();
+        assert_eq!(state(&unclear), "TASK_STATE_AUTH_REQUIRED");
+        let words = unclear["status"]["message"]["parts"][0]["text"].as_str().unwrap();
+        assert!(words.contains("no answer") && words.contains("yes (Yes)") && words.contains("no (No)"), "{words}");
+        let events = api.events(id.parse().unwrap()).await;
+        let last = events.iter().rfind(|event| event["event_type"] == "intent.response_rejected").unwrap();
+        assert_eq!((&last["payload"]["code"], &last["payload"]["value"]), (&json!("invalid_choice"), &json!("yes please")));
+        // The same as data is a mistake of a program, and is told as one.
+        let wrong = Rpc(&operator).call("SendMessage", says(&id, "n-2", &json!([{"data": {"value": "maybe"}}]))).await.ok();
+        assert_eq!((&wrong["error"]["code"], &wrong["error"]["data"][0]["metadata"]["valid_choices"]), (&json!(-32602), &json!(r#"["yes","no"]"#)));
+        let task = Rpc(&operator).result("SendMessage", says(&id, "n-3", &text(" YES "))).await["task"].clone();
+        assert_eq!(state(&task), "TASK_STATE_COMPLETED");
+        assert_eq!(task["artifacts"][0]["parts"][0]["data"]["value"], "yes");
+        let events = api.events(id.parse().unwrap()).await;
+        let resumed = events.iter().find(|event| event["event_type"] == "intent.resumed").unwrap();
+        assert_eq!(resumed["payload"]["via"], "a2a");
+    }
+
+    /// An answer that is sent again is the same answer; a second one is told that it lost, in the words of the protocol.
+    async fn one_answer_wins_and_the_others_are_told(app: &mut TestApp) {
+        let api = app.agent();
+        let id = Rpc(&api).asked("m").await;
+        let (operator, admin) = (app.operator(), app.api(Role::Admin));
+        let activated = async |api: &Api| {
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
+            let request = api.request("POST", "a2a").header("a2a-version", "1.0").header("a2a-extensions", "urn:placet:a2a:question:v1");
+            let reply = api.send(request.json(&call)).await;
+            assert_eq!(reply.headers["a2a-extensions"], "urn:placet:a2a:question:v1");
+            reply.ok()["result"].clone()
+        };
+        let facts = activated(&operator).await["status"]["message"]["parts"][1]["data"].clone();
+        let suspension = facts["suspensionId"].as_str().unwrap().to_owned();
+        assert_eq!((&facts["responseType"], &facts["choices"][0]["value"]), (&json!("confirm"), &json!("yes")));
+        for key in [&api, &admin] {
+            assert!(!activated(key).await.to_string().contains(&suspension), "only those who may answer learn the id");
+        }
+        let yes = |message: &str| says(&id, message, &json!([{"data": {"value": "yes", "suspensionId": suspension}}]));
+        let first = Rpc(&operator).result("SendMessage", yes("n-1")).await;
+        assert_eq!(Rpc(&operator).result("SendMessage", yes("n-1")).await, first, "a repeated message is the same answer");
+        assert_eq!(Rpc(&operator).error("SendMessage", yes("n-2")).await, (200, -32012, "already_resolved".into()));
+        assert_eq!(Rpc(&operator).error("SendMessage", says(&id, "n-3", &text("no"))).await, (200, -32004, "UNSUPPORTED_OPERATION".into()));
+        assert_eq!(Rpc(&api).error("CancelTask", json!({"id": id})).await, (200, -32002, "TASK_NOT_CANCELABLE".into()));
+        let other = Rpc(&api).asked("m-2").await;
+        let foreign = says(&other, "n-4", &json!([{"data": {"value": "yes", "suspensionId": suspension}}]));
+        assert_eq!(Rpc(&operator).error("SendMessage", foreign).await, (200, -32012, "suspension_mismatch".into()));
+    }
+
+    /// An answer after the deadline is refused, whether or not the timer has fired, and recorded as late.
+    async fn a_late_answer_is_told_so(app: &mut TestApp) {
+        let api = app.agent();
+        let data = json!([{"data": {"question": "Now?", "responseType": "confirm", "timeoutSeconds": 60}}]);
+        let id = Rpc(&api).asks("m", data).await["id"].as_str().unwrap().to_owned();
+        app.clock.jump(chrono::TimeDelta::seconds(60));
+        let late = Rpc(&app.operator()).error("SendMessage", says(&id, "n", &text("yes"))).await;
+        assert_eq!(late, (200, -32012, "expired".into()));
+        assert!(api.event_types(id.parse().unwrap()).await.contains(&"intent.late_answer".to_owned()));
+        assert_eq!(state(&Rpc(&api).task(&id).await), "TASK_STATE_FAILED");
+    }
+
+    /// The reader of a task that mirrors other work is on the side that answers, so that task asks for input. Its intent goes on.
+    async fn work_begun_elsewhere_is_a_task_that_needs_input(app: &mut TestApp) {
+        let api = app.agent();
+        let intent = api.active_intent().await;
+        let id = intent.to_string();
+        assert_eq!(state(&Rpc(&api).task(&id).await), "TASK_STATE_WORKING");
+        api.asked(intent).await;
+        let operator = app.operator();
+        let task = Rpc(&operator).task(&id).await;
+        assert_eq!((state(&task), task["contextId"].as_str()), ("TASK_STATE_INPUT_REQUIRED", Some(&*id)));
+        let elsewhere = json!({"message": {"messageId": "n", "role": "ROLE_USER", "taskId": id, "contextId": "another", "parts": text("approve")}});
+        let reply = Rpc(&operator).call("SendMessage", elsewhere).await.ok();
+        assert_eq!(reply["error"]["data"][1]["fieldViolations"][0]["field"], "contextId");
+        assert_eq!(Rpc(&api).error("CancelTask", json!({"id": id})).await, (200, -32002, "TASK_NOT_CANCELABLE".into()));
+        let answered = Rpc(&operator).result("SendMessage", says(&id, "n", &text("Approve refund"))).await["task"].clone();
+        assert_eq!((state(&answered), api.status(intent).await.as_str()), ("TASK_STATE_WORKING", "active"));
+        assert_eq!(Rpc(&operator).error("SendMessage", says(&id, "n-2", &text("approve"))).await.1, -32004);
+        assert_eq!(Rpc(&api).result("ListTasks", json!({})).await["totalSize"], 0, "the list has what was begun by A2A");
+    }
+}
