@@ -10,8 +10,8 @@ use domain::suspension::Asker;
 use domain::suspension::stop::{Conditions, Provider, Stop};
 use domain::wire::StopRecord;
 
-use super::coordinators;
 use super::loaded::Loaded;
+use super::{coordinators, tasks};
 use crate::hub::Notice;
 use crate::reads::is_at_home;
 use crate::request::Outcome;
@@ -116,6 +116,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
 /// Ends the row of a stop, by the same conditional update as that of a question.
 fn end<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId, now: DateTime<Utc>) -> RowsResult<()> {
     coordinators::outlive(rows, loaded)?;
+    tasks::outlive(rows, loaded)?;
     let ended = loaded.intent.past_stop.as_deref().filter(|stop| stop.suspension.id == id).ok_or(NOT_LOADED)?;
     let rid = loaded.suspension_row(id)?.rid;
     if !rows.end_suspension(rid, &ended.suspension, loaded.row.last_event)? {

@@ -252,6 +252,25 @@ on_each_store! {
         assert_eq!(leases["leases"][0]["expires_at"], "2026-11-24T09:01:00.000000");
     }
 
+    /// An agent that died while its intent was paused loses its task afterwards: otherwise no other agent would ever get it.
+    async fn a_task_is_kept_while_its_intent_is_paused_and_then_for_its_time(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let new = json!({"intent_id": intent, "name": "Check the invoice", "timeout_seconds": 60});
+        let task = id_of(&agent.post("api/v1/tasks", new).await.ok());
+        agent.post(&format!("api/v1/tasks/{task}/claim"), json!({})).await.ok();
+        let id = paused(&operator, intent).await;
+        for _ in 0..3 {
+            app.advance(67).await;
+        }
+        resume(&operator, &id, json!({})).await.ok();
+        let status = async || agent.get(&format!("api/v1/tasks/{task}")).await.ok()["status"].clone();
+        app.advance(59).await;
+        assert_eq!(status().await, "claimed");
+        app.advance(1).await;
+        assert_eq!(status().await, "ready");
+    }
+
     /// The table of those who pause and resume. An agent that could resume itself would make the pause a request.
     async fn the_paused_agent_and_its_owner_never_resume_and_a_parent_resumes_what_it_paused(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
