@@ -138,10 +138,13 @@ on_each_store! {
     async fn a_resumption_after_the_time_finds_that_it_is_over(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = parked(&agent, timeout(1, "fail")).await;
+        let request = agent.post(&format!("api/v1/intents/{intent}/approvals"), json!({"action": "pay"})).await.ok();
         app.clock.jump(chrono::TimeDelta::seconds(60));
         let refused = resume(&operator, &id, json!({})).await;
         assert_eq!(harn(&refused), (409, "expired", "HARN-SUS-006"));
         assert_eq!(stands(&agent, intent, &id).await, ("abandoned".to_owned(), json!("expired"), json!("timeout")));
+        // A request beside the intent ends with it.
+        assert_eq!(agent.suspension(&id_of(&request)).await["resolution"], "cancelled");
     }
 
     /// The time of an outage is given back, so that an agent does not go on for want of an event that could not come.
