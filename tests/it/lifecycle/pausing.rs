@@ -252,6 +252,17 @@ on_each_store! {
         assert_eq!(leases["leases"][0]["expires_at"], "2026-11-24T09:01:00.000000");
     }
 
+    /// A full disk keeps no person from stopping work, and no agent from giving it up.
+    async fn on_a_full_disk_work_is_paused_and_given_up(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = paused(&operator, intent).await;
+        resume(&operator, &id, json!({})).await.ok();
+        paused(&operator, intent).await;
+        set_status(&agent, intent, "abandoned").await.ok();
+    }
+
     /// An agent that died while its intent was paused loses its task afterwards: otherwise no other agent would ever get it.
     async fn a_task_is_kept_while_its_intent_is_paused_and_then_for_its_time(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
