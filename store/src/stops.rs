@@ -39,10 +39,11 @@ impl<B: Backend> Stops for B {
 
     fn fire(&self, principal: Principal, event: Wanted<Fired>) -> Unit<'_, u64> {
         async move {
-            let (mut woken, mut after) = (0, 0);
+            // The newest come first: an agent that is woken and parks itself anew has a later row, so no event wakes it twice.
+            let (mut woken, mut before) = (0, i64::MAX);
             loop {
                 let (by, wanted) = (principal.clone(), event.clone());
-                let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, after)).await?;
+                let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, before)).await?;
                 let Ok(fired) = &event else { return Ok(woken) };
                 let wakes = stream::iter(batch.clone()).map(|rid| {
                     let (by, fired) = (principal.clone(), fired.clone());
@@ -53,7 +54,7 @@ impl<B: Backend> Stops for B {
                     woken += u64::from(has_woken?);
                 }
                 let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { return Ok(woken) };
-                after = *last;
+                before = *last;
             }
         }
         .boxed()
@@ -61,7 +62,7 @@ impl<B: Backend> Stops for B {
 }
 
 /// The next parked intents that wait for an event.
-fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired>, after: i64) -> Decided<Vec<i64>> {
+fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired>, before: i64) -> Decided<Vec<i64>> {
     if let Err(rejection) = authorize(principal, Action::FireEvent, Object::Server) {
         return Ok(Err(rejection));
     }
@@ -69,7 +70,7 @@ fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired
         Ok(event) => event,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    Ok(Ok(rows.parked_for(&name, provider, after, WAITING_PER_LOOK)?))
+    Ok(Ok(rows.parked_for(&name, provider, before, WAITING_PER_LOOK)?))
 }
 
 fn either<R: ReadRows>(
