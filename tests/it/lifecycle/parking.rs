@@ -124,7 +124,9 @@ on_each_store! {
         }
         let record = agent.suspension(&one).await;
         assert_eq!((&record["continue_transcript"], record.get("input")), (&json!(false), None));
-        assert!(record["digest"].as_str().unwrap().contains("Waiting for the review."), "{record}");
+        let digest = "The work was parked at 2026-11-24T08:00:00.000000Z, and none of its conditions was met by 2026-11-24T08:05:00.000000Z. \
+                      The reason for parking it: Waiting for the review.";
+        assert_eq!(record["digest"], digest);
         assert_eq!(agent.suspension(&three).await["input"], json!({"type": "timeout", "suspension_id": three, "duration_minutes": 5}));
         assert_eq!(agent.suspension(&four).await["input"], "Go on without it.");
         assert_eq!(stands(&agent, failing, &two).await, ("abandoned".to_owned(), json!("expired"), json!("timeout")));
