@@ -125,7 +125,7 @@ on_each_store! {
         let record = agent.suspension(&one).await;
         assert_eq!((&record["continue_transcript"], record.get("input")), (&json!(false), None));
         let digest = "The work was parked at 2026-11-24T08:00:00.000000Z, and none of its conditions was met by 2026-11-24T08:05:00.000000Z. \
-                      The reason for parking it: Waiting for the review.";
+                      The reason was: Waiting for the review.";
         assert_eq!(record["digest"], digest);
         assert_eq!(agent.suspension(&three).await["input"], json!({"type": "timeout", "suspension_id": three, "duration_minutes": 5}));
         assert_eq!(agent.suspension(&four).await["input"], "Go on without it.");
