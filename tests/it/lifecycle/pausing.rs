@@ -306,6 +306,15 @@ on_each_store! {
         settle(&agent, &id, json!({})).await.ok();
         resume(&operator, &id, json!({})).await.ok();
 
+        // An assigned agent works on the intent as well.
+        let shared = agent.active_intent().await;
+        agent.post(&format!("{INTENTS}/{shared}/agents"), json!({"agent_id": "stranger"})).await.ok();
+        let id = paused(&operator, shared).await;
+        for api in [&stranger, &key(Role::Operator, "other-ops", "other").await] {
+            assert_eq!(resume(api, &id, json!({})).await.problem(), (403, "forbidden"));
+        }
+        resume(&operator, &id, json!({})).await.ok();
+
         let (boss, child) = parent_of_anothers_child(app).await;
         let own = pause(&boss, child, json!({})).await.ok();
         assert_eq!(own["initiator"], "parent");

@@ -146,7 +146,7 @@ impl Course<'_> {
     }
 
     /// Whether a principal may stop the intent, or let it go on. The log of the intent does not say which agent created its parent, nor
-    /// which agents may write it by an entry, so an agent is judged as far as it is known.
+    /// which agents may write it by an entry, nor whose keys these had then, so an agent is judged as far as it is known.
     fn may_stop(&self, event: &Happened, who: &Who, action: Action, stop: Option<&Stop>, what: &str) -> Judged {
         let (by, mut doubts) = (&who.principal, who.doubts.clone());
         if !doubts.is_empty() {
@@ -156,8 +156,8 @@ impl Course<'_> {
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
         let itself = Asker { name: by.name.clone(), owner: by.owner.clone() };
         let is_allowed = |created_by: &Asker, parent_created_by: Option<&Asker>| {
-            let (assigned, entries) = (&self.intent.assigned[..], &[][..]);
-            let work = Work { created_by, parent_created_by, assigned, entries, stopped };
+            let (assigned, entries, workers) = (&self.intent.assigned[..], &[][..], &[][..]);
+            let work = Work { created_by, parent_created_by, assigned, entries, workers, stopped };
             authorize(by, action, Object::Work(work)).is_ok()
         };
         if creators.iter().all(|creator| is_allowed(creator, None)) {
