@@ -318,6 +318,7 @@ on_each_store! {
         let (boss, child) = parent_of_anothers_child(app).await;
         let own = pause(&boss, child, json!({})).await.ok();
         assert_eq!(own["initiator"], "parent");
+        assert_eq!(boss.suspension(&id_of(&own)).await, own);
         resume(&boss, &id_of(&own), json!({})).await.ok();
         let by_operator = paused(&operator, child).await;
         assert_eq!(resume(&boss, &by_operator, json!({})).await.problem(), (403, "forbidden"));
