@@ -102,7 +102,7 @@ fn a_person_pauses_and_resumes() {
 fn an_agent_resumes_what_it_paused_as_the_one_above_and_no_other_agent_does() {
     let mut world = paused("other-bot");
     resumed(&mut world, "other-bot", RESUMED_AT, "explicit_resume", &json!({}));
-    assert_eq!(doubts(&world), [("decisions_owner", Some(2))]);
+    assert_eq!(doubts(&world), [("decisions_owner", Some(2_u64))]);
     let forged = [("alice", "bot"), ("alice", "sibling"), ("alice", "other-bot"), ("alice", "carol"), ("other-bot", "bot")];
     for (paused_by, by) in forged {
         let mut world = paused(paused_by);
@@ -116,7 +116,7 @@ fn an_agent_resumes_what_it_paused_as_the_one_above_and_no_other_agent_does() {
 fn another_agent_may_resume_a_park() {
     let mut world = parked("fail");
     resumed(&mut world, "other-bot", RESUMED_AT - 1, "explicit_resume", &json!({}));
-    assert_eq!(doubts(&world), [("decisions_owner", Some(1))]);
+    assert_eq!(doubts(&world), [("decisions_owner", Some(1_u64))]);
 }
 
 #[test]
