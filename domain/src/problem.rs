@@ -134,8 +134,8 @@ pub enum Rejection {
         /// The status of the intent.
         status: String,
     },
-    /// The request writes to `_suspension`, which only the server may do.
-    #[error("state._suspension is owned by the server; use POST /api/v1/intents/{{id}}/suspend")]
+    /// The request writes to `_suspension` or `_pause`, which only the server may do.
+    #[error("state._suspension and state._pause are owned by the server; use POST /api/v1/intents/{{id}}/suspend, /pause or /park")]
     SuspensionIsServerOwned,
     /// A client sent the record of a question, but had not set the status that announces it, or had set it too long ago.
     #[error("set the status suspended_awaiting_input first, and send the record at once")]
@@ -426,8 +426,8 @@ pub enum Rejection {
     /// The task cannot begin, because its intent is blocked.
     #[error("the intent is blocked, so no task of it can begin")]
     IntentBlocked,
-    /// While the intent waits for a person, only the agent that asked can take a lease.
-    #[error("no lease can be taken while the intent is suspended")]
+    /// While the intent waits for a person, only the agent that asked can take a lease. While it is stopped, no agent can.
+    #[error("no lease can be taken while the intent waits for a person, or is paused or parked")]
     LeaseWhileSuspended,
     /// A command about the stop of an intent.
     #[error("{0}")]

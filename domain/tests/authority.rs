@@ -389,6 +389,7 @@ fn table_of_work() -> (usize, String) {
                     parent_created_by: Some(&parent),
                     assigned: &assigned,
                     entries: &entries,
+                    workers: &[],
                     stopped,
                 })
             };
@@ -404,6 +405,25 @@ fn table_of_work() -> (usize, String) {
         }
     }
     (cases, lines.join("\n") + "\n")
+}
+
+/// The owner of an agent that is assigned resumes its paused work as little as the owner of the creator does, and its parked work all the same.
+#[test]
+fn the_owner_of_an_assigned_agent_does_not_resume_what_is_paused() {
+    let asker = |name: &str, owner: &str| Asker { name: name.into(), owner: Owner(owner.into()) };
+    let (created_by, person, workers) = (asker("bot", "team-a"), asker("ops", "ops"), [asker("helper", "team-c")]);
+    for (owner, kind, is_allowed) in [
+        ("team-c", Kind::Paused, false),
+        ("Team-C", Kind::Paused, false),
+        ("team-c", Kind::Parked, true),
+        ("team-e", Kind::Paused, true),
+    ] {
+        let who = Principal { role: Role::Operator, ..Principal::agent("other", Owner(owner.into())) };
+        let stopped = Some(Stopped { kind, by: &person });
+        let (parent_created_by, assigned, entries) = (None, &[][..], &[][..]);
+        let work = Work { created_by: &created_by, parent_created_by, assigned, entries, workers: &workers, stopped };
+        assert_eq!(authorize(&who, Action::Resume, Object::Work(work)).is_ok(), is_allowed, "{owner} {kind:?}");
+    }
 }
 
 /// The agent whose work is paused never lets it go on, and neither does a key of its owner.

@@ -2,9 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
+use domain::base::name::is_same;
 use domain::people::authority::{Action, Object, authorize};
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::Kind;
 use domain::suspension::stop::Fired;
 use domain::wire::{StopRecord, SuspensionView};
 use futures_util::{FutureExt, StreamExt, stream};
@@ -39,10 +41,11 @@ impl<B: Backend> Stops for B {
 
     fn fire(&self, principal: Principal, event: Wanted<Fired>) -> Unit<'_, u64> {
         async move {
-            let (mut woken, mut after) = (0, 0);
+            // The newest come first: an agent that is woken and parks itself anew has a later row, so no event wakes it twice.
+            let (mut woken, mut before) = (0, i64::MAX);
             loop {
                 let (by, wanted) = (principal.clone(), event.clone());
-                let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, after)).await?;
+                let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, before)).await?;
                 let Ok(fired) = &event else { return Ok(woken) };
                 let wakes = stream::iter(batch.clone()).map(|rid| {
                     let (by, fired) = (principal.clone(), fired.clone());
@@ -53,7 +56,7 @@ impl<B: Backend> Stops for B {
                     woken += u64::from(has_woken?);
                 }
                 let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { return Ok(woken) };
-                after = *last;
+                before = *last;
             }
         }
         .boxed()
@@ -61,7 +64,7 @@ impl<B: Backend> Stops for B {
 }
 
 /// The next parked intents that wait for an event.
-fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired>, after: i64) -> Decided<Vec<i64>> {
+fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired>, before: i64) -> Decided<Vec<i64>> {
     if let Err(rejection) = authorize(principal, Action::FireEvent, Object::Server) {
         return Ok(Err(rejection));
     }
@@ -69,7 +72,7 @@ fn waiting<R: ReadRows>(rows: &mut R, principal: &Principal, event: Wanted<Fired
         Ok(event) => event,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    Ok(Ok(rows.parked_for(&name, provider, after, WAITING_PER_LOOK)?))
+    Ok(Ok(rows.parked_for(&name, provider, before, WAITING_PER_LOOK)?))
 }
 
 fn either<R: ReadRows>(
@@ -83,7 +86,10 @@ fn either<R: ReadRows>(
         return Ok(suspension(rows, principal, id, now, watch)?.map(|record| SuspensionView::Question(Box::new(record))));
     };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), now)? {
+    // The agent above does not read the intents of other agents, but follows what it has paused there.
+    let has_paused = row.suspension.kind == Kind::Paused && principal.role == Role::Agent;
+    let is_own = has_paused && is_same(&row.suspension.asked_by.name, &principal.name);
+    if !is_own && let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), now)? {
         return Ok(Err(rejection));
     }
     let stop = stop_of(rows, &row)?;

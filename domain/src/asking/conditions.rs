@@ -9,6 +9,9 @@ use crate::suspension::stop::{
     TRIGGER_EVENTS_MAX, Timeout, Trigger,
 };
 
+/// How many unknown members of one object are told: a reply should not be many times as large as its request.
+const UNKNOWN_TOLD_MAX: usize = 20;
+
 /// Collects the problems, each at its path.
 #[derive(Default)]
 struct Problems(Vec<FieldError>);
@@ -78,7 +81,7 @@ fn unknown(members: &Map<String, Value>, path: &str, known: &[&str], problems: &
         [one] => format!("{one} or {last}"),
         _ => format!("{}, or {last}", others.join(", ")),
     };
-    for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
+    for name in members.keys().filter(|name| !known.contains(&name.as_str())).take(UNKNOWN_TOLD_MAX) {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         problems.add(&path, "unknown", format!("unknown field; expected {expected}"));
     }
@@ -269,6 +272,12 @@ mod tests {
         let missing = fields(&json!({"trigger": {}}));
         let paths: Vec<&str> = missing.iter().map(|(field, _)| field.as_str()).collect();
         assert_eq!(paths, ["conditions.trigger.kind", "conditions.trigger.provider", "conditions.trigger.match"]);
+    }
+
+    #[test]
+    fn of_many_unknown_members_some_are_told() {
+        let many: Map<String, Value> = (0..=UNKNOWN_TOLD_MAX).map(|number| (format!("x{number}"), json!(0))).collect();
+        assert_eq!(fields(&Value::Object(many)).len(), UNKNOWN_TOLD_MAX);
     }
 
     #[test]

@@ -195,8 +195,9 @@ fn end_by_time(intent: &Intent, stop: &Stop) -> Vec<Event> {
     let event = || json!({ "type": "timeout", "suspension_id": suspension_id, "duration_minutes": minutes });
     let input = with_input.then(|| timeout.input.clone().unwrap_or_else(event));
     let reason = terms.and_then(|terms| terms.reason.as_deref()).unwrap_or_default();
-    let since = rfc3339(suspension.suspended_at);
-    let digest = format!("The work was parked at {since}: {reason} None of its conditions was met within {minutes} minutes.");
+    // The time may have been moved later after an outage, so it is not told in minutes.
+    let (since, until) = (rfc3339(suspension.suspended_at), suspension.expires_at.map(rfc3339).unwrap_or_default());
+    let digest = format!("The work was parked at {since}, and none of its conditions was met by {until}. The reason was: {reason}");
     let resumed = Resumed {
         suspension_id,
         cause,

@@ -19,6 +19,8 @@ pub struct Work<'a> {
     pub assigned: &'a [String],
     /// The entries of its access control list that are in force.
     pub entries: &'a [Entry],
+    /// The agents' keys by which it is worked on, with their owners; read only for a resumption.
+    pub workers: &'a [Asker],
     /// The stop that the action names, open or ended; absent if it names none.
     pub stopped: Option<Stopped<'a>>,
 }
@@ -39,6 +41,8 @@ struct Part {
     works: bool,
     /// It is a key of the owner of the agent that created the intent, or has the name of that agent.
     is_at_one: bool,
+    /// The same, of any agent that works on the intent.
+    is_behind_the_work: bool,
     /// It is the agent that created the parent.
     is_parent: bool,
     is_agent: bool,
@@ -53,6 +57,7 @@ impl Work<'_> {
         Part {
             works: is_agent && (is_creator || permission >= Some(Permission::Write)),
             is_at_one: is_at_one(principal, self.created_by),
+            is_behind_the_work: self.workers.iter().any(|worker| is_at_one(principal, worker)),
             is_parent: is_agent && self.parent_created_by.is_some_and(|parent| is_same(&parent.name, &principal.name)),
             is_agent,
             is_person: matches!(principal.role, Role::Operator | Role::Admin),
@@ -88,7 +93,7 @@ pub(super) fn authorize(principal: &Principal, action: Action, work: &Work<'_>) 
         }
         Action::Pause => part.is_person || part.is_parent || part.is_agent && part.is_at_one,
         Action::Park | Action::Settle => part.works || part.is_agent && part.is_at_one,
-        Action::Resume if kind == Kind::Paused && (part.works || part.is_at_one) => {
+        Action::Resume if kind == Kind::Paused && (part.works || part.is_at_one || part.is_behind_the_work) => {
             return forbidden("the agent whose work is paused, and keys of its owner, never resume it");
         }
         Action::Resume if kind == Kind::Paused => {

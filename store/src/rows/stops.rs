@@ -23,8 +23,8 @@ pub(crate) trait ReadStops {
     fn open_stop(&mut self, intent: i64) -> RowsResult<Option<i64>>;
     /// How far the agent has stopped.
     fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage>;
-    /// The parked intents behind row `after` that wait for this event of this provider, in order.
-    fn parked_for(&mut self, name: &str, provider: Provider, after: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The parked intents before row `before` that wait for this event of this provider, newest first.
+    fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
     /// How many stops are open.
     fn open_stops(&mut self) -> RowsResult<i64>;
 }

@@ -30,7 +30,8 @@ pub(super) fn admit<R: Rows>(
     loaded: Option<&Loaded>,
     now: DateTime<Utc>,
 ) -> Decided<()> {
-    let withdraws = action == Action::SetStatus && loaded.is_some_and(|loaded| loaded.intent.open.is_some());
+    let is_held = |loaded: &Loaded| loaded.intent.open.is_some() || loaded.intent.stop.is_some();
+    let withdraws = action == Action::SetStatus && loaded.is_some_and(is_held);
     if withdraws || matches!(action, Action::Respond | Action::Decide | Action::Cancel | Action::Pause | Action::Resume) {
         return Ok(Ok(()));
     }

@@ -493,7 +493,7 @@ fn admit<R: Rows>(
     let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for, demands: loaded.answering.demands() };
     let authorized = match &request.command {
         Ok(Command::Leave(_)) => places::may_leave(loaded, &request.principal, object),
-        Ok(_) | Err(_) if request.is_about_a_stop() => stops::may(rows, loaded, &request.principal, action)?,
+        Ok(_) | Err(_) if request.is_about_a_stop() => stops::may(rows, loaded, &request.principal, action, now)?,
         Ok(_) | Err(_) => authorize(&request.principal, action, object),
     };
     if let Err(rejection) = authorized {

@@ -241,10 +241,11 @@ pub(super) fn load_beside<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsRes
     Ok(())
 }
 
-/// Loads the open requests beside the intent if the deadline of its open question has passed: whatever the command is, that
-/// deadline may end the intent, and the requests with it.
+/// Loads the open requests beside the intent if the deadline of its open question, or the time for which it is parked, has passed: whatever
+/// the command is, that deadline may end the intent, and the requests with it.
 pub(super) fn load_what_ends<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
-    if loaded.intent.open.as_ref().is_some_and(|open| open.is_expired(now)) {
+    let stopped = loaded.intent.stop.as_deref().map(|stop| &stop.suspension);
+    if loaded.intent.open.as_ref().or(stopped).is_some_and(|suspension| suspension.is_expired(now)) {
         load_beside(rows, loaded)?;
     }
     Ok(())

@@ -236,7 +236,8 @@ fn taken_back<R: Rows>(rows: &mut R, loaded: &Loaded, respond: &Respond) -> Rows
     let named = SuspensionId::parse(&respond.suspension_id);
     let open = named.and_then(|id| loaded.intent.opened(id)).ok_or(RowsError::Inconsistent("an answer to no question"))?;
     let question = rows.reads().question(loaded.suspension_row(open.id)?)?;
-    let record = Box::new(SuspensionRecord::of(open, &question));
+    let open = as_it_counts(rows.reads(), open, &question)?;
+    let record = Box::new(SuspensionRecord::of(&open, &question));
     Ok(Outcome::Suspension { version: record.version, record })
 }
 

@@ -2,16 +2,18 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
+use domain::base::name::form;
 use domain::intent::stop_event::{Extended, StopEvent};
+use domain::people::access::Permission;
 use domain::people::authority::{Action, Object, authorize};
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::people::stopping::{Stopped, Work};
 use domain::suspension::Asker;
 use domain::suspension::stop::{Conditions, Provider, Stop};
 use domain::wire::StopRecord;
 
-use super::coordinators;
 use super::loaded::Loaded;
+use super::{coordinators, tasks};
 use crate::hub::Notice;
 use crate::reads::is_at_home;
 use crate::request::Outcome;
@@ -33,11 +35,18 @@ pub(super) fn load_past<R: Rows>(rows: &mut R, loaded: &mut Loaded, named: Suspe
 }
 
 /// Decides whether a principal may stop the work on the intent, or let it go on.
-pub(super) fn may<R: Rows>(rows: &mut R, loaded: &Loaded, principal: &Principal, action: Action) -> Decided<()> {
+pub(super) fn may<R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    principal: &Principal,
+    action: Action,
+    now: DateTime<Utc>,
+) -> Decided<()> {
     let parent = match is_at_home(principal, &loaded.intent) {
         true => None,
         false => parent_of(rows, loaded)?,
     };
+    let workers = if action == Action::Resume { workers(rows, loaded, now)? } else { Vec::new() };
     let stopped = loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref());
     let stopped = stopped.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });
     let work = Work {
@@ -45,9 +54,33 @@ pub(super) fn may<R: Rows>(rows: &mut R, loaded: &Loaded, principal: &Principal,
         parent_created_by: parent.as_ref(),
         assigned: &loaded.intent.assigned,
         entries: &loaded.intent.entries,
+        workers: &workers,
         stopped,
     };
     Ok(authorize(principal, action, Object::Work(work)))
+}
+
+/// The agents' keys by which the intent is worked on: those of the agents that are assigned to it, and of those that may write it by an
+/// entry. A revoked key counts: its owner is the agent's all the same.
+fn workers<R: Rows>(rows: &mut R, loaded: &Loaded, now: DateTime<Utc>) -> RowsResult<Vec<Asker>> {
+    let mut names = rows.reads().assigned(loaded.row.rid)?;
+    for row in rows.reads().entries(loaded.row.rid)? {
+        if row.entry.permission >= Permission::Write && row.entry.is_in_force(now) {
+            names.push(row.entry.principal_id);
+        }
+    }
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = names.iter().map(|name| form(name)).collect();
+    // A key acts for the agents below its name as well, as `Principal::may_act_for` says.
+    let is_below = |name: &str, own: &str| name.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let mut keys = rows.reads().keys()?;
+    keys.retain(|key| {
+        let (own, subject) = (form(&key.name), form(&key.subject));
+        key.role == Role::Agent && names.iter().any(|name| is_below(name, &own) || *name == subject)
+    });
+    Ok(keys.into_iter().map(|key| Asker { name: key.name, owner: key.owner }).collect())
 }
 
 /// The creator of the parent of the intent.
@@ -116,6 +149,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
 /// Ends the row of a stop, by the same conditional update as that of a question.
 fn end<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId, now: DateTime<Utc>) -> RowsResult<()> {
     coordinators::outlive(rows, loaded)?;
+    tasks::outlive(rows, loaded)?;
     let ended = loaded.intent.past_stop.as_deref().filter(|stop| stop.suspension.id == id).ok_or(NOT_LOADED)?;
     let rid = loaded.suspension_row(id)?.rid;
     if !rows.end_suspension(rid, &ended.suspension, loaded.row.last_event)? {

@@ -124,7 +124,9 @@ on_each_store! {
         }
         let record = agent.suspension(&one).await;
         assert_eq!((&record["continue_transcript"], record.get("input")), (&json!(false), None));
-        assert!(record["digest"].as_str().unwrap().contains("Waiting for the review."), "{record}");
+        let digest = "The work was parked at 2026-11-24T08:00:00.000000Z, and none of its conditions was met by 2026-11-24T08:05:00.000000Z. \
+                      The reason was: Waiting for the review.";
+        assert_eq!(record["digest"], digest);
         assert_eq!(agent.suspension(&three).await["input"], json!({"type": "timeout", "suspension_id": three, "duration_minutes": 5}));
         assert_eq!(agent.suspension(&four).await["input"], "Go on without it.");
         assert_eq!(stands(&agent, failing, &two).await, ("abandoned".to_owned(), json!("expired"), json!("timeout")));
@@ -138,10 +140,13 @@ on_each_store! {
     async fn a_resumption_after_the_time_finds_that_it_is_over(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let (intent, id) = parked(&agent, timeout(1, "fail")).await;
+        let request = agent.post(&format!("api/v1/intents/{intent}/approvals"), json!({"action": "pay"})).await.ok();
         app.clock.jump(chrono::TimeDelta::seconds(60));
         let refused = resume(&operator, &id, json!({})).await;
         assert_eq!(harn(&refused), (409, "expired", "HARN-SUS-006"));
         assert_eq!(stands(&agent, intent, &id).await, ("abandoned".to_owned(), json!("expired"), json!("timeout")));
+        // A request beside the intent ends with it.
+        assert_eq!(agent.suspension(&id_of(&request)).await["resolution"], "cancelled");
     }
 
     /// The time of an outage is given back, so that an agent does not go on for want of an event that could not come.

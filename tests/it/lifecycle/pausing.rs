@@ -252,6 +252,36 @@ on_each_store! {
         assert_eq!(leases["leases"][0]["expires_at"], "2026-11-24T09:01:00.000000");
     }
 
+    /// A full disk keeps no person from stopping work, and no agent from giving it up.
+    async fn on_a_full_disk_work_is_paused_and_given_up(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = paused(&operator, intent).await;
+        resume(&operator, &id, json!({})).await.ok();
+        paused(&operator, intent).await;
+        set_status(&agent, intent, "abandoned").await.ok();
+    }
+
+    /// An agent that died while its intent was paused loses its task afterwards: otherwise no other agent would ever get it.
+    async fn a_task_is_kept_while_its_intent_is_paused_and_then_for_its_time(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let new = json!({"intent_id": intent, "name": "Check the invoice", "timeout_seconds": 60});
+        let task = id_of(&agent.post("api/v1/tasks", new).await.ok());
+        agent.post(&format!("api/v1/tasks/{task}/claim"), json!({})).await.ok();
+        let id = paused(&operator, intent).await;
+        for _ in 0..3 {
+            app.advance(67).await;
+        }
+        resume(&operator, &id, json!({})).await.ok();
+        let status = async || agent.get(&format!("api/v1/tasks/{task}")).await.ok()["status"].clone();
+        app.advance(59).await;
+        assert_eq!(status().await, "claimed");
+        app.advance(1).await;
+        assert_eq!(status().await, "ready");
+    }
+
     /// The table of those who pause and resume. An agent that could resume itself would make the pause a request.
     async fn the_paused_agent_and_its_owner_never_resume_and_a_parent_resumes_what_it_paused(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
@@ -276,9 +306,19 @@ on_each_store! {
         settle(&agent, &id, json!({})).await.ok();
         resume(&operator, &id, json!({})).await.ok();
 
+        // An assigned agent works on the intent as well.
+        let shared = agent.active_intent().await;
+        agent.post(&format!("{INTENTS}/{shared}/agents"), json!({"agent_id": "stranger"})).await.ok();
+        let id = paused(&operator, shared).await;
+        for api in [&stranger, &key(Role::Operator, "other-ops", "other").await] {
+            assert_eq!(resume(api, &id, json!({})).await.problem(), (403, "forbidden"));
+        }
+        resume(&operator, &id, json!({})).await.ok();
+
         let (boss, child) = parent_of_anothers_child(app).await;
         let own = pause(&boss, child, json!({})).await.ok();
         assert_eq!(own["initiator"], "parent");
+        assert_eq!(boss.suspension(&id_of(&own)).await, own);
         resume(&boss, &id_of(&own), json!({})).await.ok();
         let by_operator = paused(&operator, child).await;
         assert_eq!(resume(&boss, &by_operator, json!({})).await.problem(), (403, "forbidden"));

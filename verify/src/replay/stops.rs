@@ -2,11 +2,12 @@
 
 use domain::base::ids::SuspensionId;
 use domain::base::text::quoted;
-use domain::intent::stop_event::{Extended, Parked, Paused, Resumed, Settled, StopEvent};
+use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::people::stopping::{Stopped, Work};
-use domain::suspension::stop::{Cause, Conditions, OnTimeout, Stop};
+use domain::suspension::Asker;
+use domain::suspension::stop::{Cause, Fired, OnTimeout, Provider, Stop};
 
 use super::course::{Course, Due, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
@@ -22,15 +23,25 @@ impl Course<'_> {
             StopEvent::Extended(extended) => self.extended_stop(event, extended),
             StopEvent::Settled(settled) => self.settled(event, settled),
             StopEvent::Resumed(resumed) => self.resumed(event, resumed),
-            StopEvent::Closed(closed) => {
-                let Some(stop) = self.open_stop(closed.suspension_id) else { return self.not_stopped(closed.suspension_id) };
-                if closed.cause == Cause::Timeout {
-                    timed_out(stop, event, OnTimeout::Fail)?;
-                }
-                self.due.push_back(Due::Status { is_abandoned: true });
-                Ok(self.who_stops(event, &closed.closed_by, closed.credential)?.doubts)
-            }
+            StopEvent::Closed(closed) => self.closed(event, closed),
         }
+    }
+
+    fn closed(&mut self, event: &Happened, closed: &Closed) -> Judged {
+        let Some(stop) = self.open_stop(closed.suspension_id) else { return self.not_stopped(closed.suspension_id) };
+        let is_over = closed.cause == Cause::Timeout;
+        if is_over {
+            timed_out(stop, event, OnTimeout::Fail)?;
+        } else if closed.cause != Cause::Closed {
+            let text = "The stop of the intent ended with the intent, for a reason for which an intent goes on.";
+            return Err(Fault::new(Code::DecisionDiffers, text));
+        }
+        let who = self.who_stops(event, &closed.closed_by, closed.credential)?;
+        if is_over && who.principal != Principal::server() {
+            return Err(not_allowed(&who.principal, event, "ended a time that was over"));
+        }
+        self.due.push_back(Due::Status { is_abandoned: true });
+        Ok(who.doubts)
     }
 
     fn paused(&self, event: &Happened, paused: &Paused) -> Judged {
@@ -81,6 +92,7 @@ impl Course<'_> {
             Cause::Timeout => {
                 let on_timeout = if resumed.digest.is_some() { OnTimeout::ResumeWithSummary } else { OnTimeout::ResumeWithInput };
                 timed_out(stop, event, on_timeout)?;
+                gives_what_was_said(stop, resumed, on_timeout)?;
                 let is_server = who.principal == Principal::server();
                 return if is_server {
                     Ok(who.doubts)
@@ -89,9 +101,7 @@ impl Course<'_> {
                 };
             }
             Cause::ExternalEvent | Cause::ConditionFired => {
-                let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
-                let waits_for = conditions.map(Conditions::waits_for).unwrap_or_default();
-                if !waits_for.iter().any(|(name, _)| Some(*name) == resumed.event.as_deref()) {
+                if !is_met(stop, resumed, &who) {
                     return Err(Fault::new(
                         Code::DecisionDiffers,
                         "The intent went on because of an event for which it did not wait.",
@@ -136,7 +146,7 @@ impl Course<'_> {
     }
 
     /// Whether a principal may stop the intent, or let it go on. The log of the intent does not say which agent created its parent, nor
-    /// which agents may write it by an entry, so an agent is judged as far as it is known.
+    /// which agents may write it by an entry, nor whose keys these had then, so an agent is judged as far as it is known.
     fn may_stop(&self, event: &Happened, who: &Who, action: Action, stop: Option<&Stop>, what: &str) -> Judged {
         let (by, mut doubts) = (&who.principal, who.doubts.clone());
         if !doubts.is_empty() {
@@ -144,16 +154,17 @@ impl Course<'_> {
         }
         let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
-        let is_allowed = |created_by| {
-            let (parent_created_by, assigned, entries) = (None, &self.intent.assigned[..], &[][..]);
-            let work = Work { created_by, parent_created_by, assigned, entries, stopped };
+        let itself = Asker { name: by.name.clone(), owner: by.owner.clone() };
+        let is_allowed = |created_by: &Asker, parent_created_by: Option<&Asker>| {
+            let (assigned, entries, workers) = (&self.intent.assigned[..], &[][..], &[][..]);
+            let work = Work { created_by, parent_created_by, assigned, entries, workers, stopped };
             authorize(by, action, Object::Work(work)).is_ok()
         };
-        let allowed = creators.iter().filter(|creator| is_allowed(creator)).count();
-        if allowed == creators.len() {
+        if creators.iter().all(|creator| is_allowed(creator, None)) {
             return Ok(doubts);
         }
-        if allowed == 0 && (by.role != Role::Agent || action == Action::Resume) {
+        // The agent may have created the parent of the intent.
+        if !creators.iter().any(|creator| is_allowed(creator, Some(&itself))) {
             return Err(not_allowed(by, event, what));
         }
         doubts.insert(if self.knows_creator { Doubt::Owner } else { Doubt::Selection });
@@ -167,6 +178,29 @@ fn not_allowed(by: &Principal, event: &Happened, what: &str) -> Fault {
         Code::ChangeNotAllowed,
         format!("{actor} {what}, with a credential of the role {}, which may not do this.", by.role),
     )
+}
+
+/// Whether an event is one for which the intent waited. Those of gateways are another provider's than those of operators and admins.
+fn is_met(stop: &Stop, resumed: &Resumed, who: &Who) -> bool {
+    let Some(conditions) = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref()) else { return false };
+    let name = resumed.event.clone().unwrap_or_default();
+    let is_met_by = |provider| conditions.met_by(&Fired { name: name.clone(), provider, payload: None }) == Some(resumed.cause);
+    if !who.doubts.is_empty() {
+        return Provider::ALL.into_iter().any(is_met_by);
+    }
+    is_met_by(if who.principal.role == Role::Channel { Provider::Webhook } else { Provider::Placet })
+}
+
+/// Whether an agent that goes on because the time was over is given what the conditions say.
+fn gives_what_was_said(stop: &Stop, resumed: &Resumed, on_timeout: OnTimeout) -> Result<(), Fault> {
+    let conditions = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+    let said = conditions.and_then(|conditions| conditions.timeout.as_ref()).and_then(|timeout| timeout.input.as_ref());
+    let is_with_input = on_timeout == OnTimeout::ResumeWithInput;
+    let is_right = if is_with_input { said.is_none() || said == resumed.input.as_ref() } else { resumed.input.is_none() };
+    if is_right && resumed.continue_transcript == is_with_input {
+        return Ok(());
+    }
+    Err(Fault::new(Code::DecisionDiffers, "The agent was given something else than the conditions of its park say."))
 }
 
 /// Whether the time of a stop was over when an event says so, and this is what its conditions say about it.

@@ -49,10 +49,10 @@ impl ReadStops for SqliteConnection {
         Stage::from_code(stage.get_result::<i32>(self)?)
     }
 
-    fn parked_for(&mut self, name: &str, provider: Provider, after: i64, limit: u32) -> RowsResult<Vec<i64>> {
+    fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>> {
         let counts = wakes::provider.eq_any([ANY, provider.code()]);
-        let waiting = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.gt(after)).filter(counts);
-        let waiting = waiting.order(wakes::suspension).limit(i64::from(limit)).select(wakes::suspension);
+        let waiting = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.lt(before)).filter(counts);
+        let waiting = waiting.order(wakes::suspension.desc()).limit(i64::from(limit)).select(wakes::suspension);
         Ok(waiting.load(self)?)
     }
 

@@ -1,0 +1,161 @@
+//! Intents that are paused and parked: what honest servers log, and resumptions that the holder of the log made up.
+#![expect(clippy::unwrap_used, reason = "a test ends when it cannot go on")]
+
+#[expect(dead_code, reason = "other tests need the rest")]
+mod forge;
+#[expect(dead_code, reason = "other tests need the rest")]
+mod world;
+
+use serde_json::{Value, json};
+use verify::report::{Report, Verdict};
+use verify::{Options, Watchers, verify};
+use world::{Tale, World, at, id, key};
+
+/// When an intent was stopped, in seconds.
+const STOPPED_AT: u64 = 6_000;
+/// When it went on.
+const RESUMED_AT: u64 = STOPPED_AT + 300;
+
+fn judge(world: &World) -> Report {
+    let log = world.log();
+    let options = Options::with_keys(vec![log.key.verifying().clone()]);
+    verify("export", log.export(log.events.len(), None).write().as_bytes(), &options, Watchers::default())
+}
+
+/// The credential of a key; none of the server itself.
+fn with_credential(mut payload: Value, actor: &str) -> Value {
+    if actor != "placet" {
+        payload["credential"] = key(actor);
+    }
+    payload
+}
+
+fn status(world: &mut World, actor: &str, at: u64, (old, new): (&str, &str)) {
+    let mut payload = json!({"old_status": old, "new_status": new, "reason": null});
+    if new == "abandoned" {
+        payload["abandonment_reason"] = json!("auto-resume timeout expired");
+    }
+    if new == "blocked" {
+        payload["blocked_reason"] = json!("paused");
+    }
+    world.happen(Tale::Approved, actor, at, "status_changed", payload);
+}
+
+/// A world in which an agent works on an intent that is paused.
+fn paused(by: &str) -> World {
+    let mut world = World::honest();
+    let initiator = if by.ends_with("bot") { "parent" } else { "operator" };
+    let paused = json!({
+        "suspension_id": id(0xf01), "mode": "finish_step", "stage": "requested", "initiator": initiator, "paused_by": by,
+    });
+    world.happen(Tale::Approved, by, STOPPED_AT, "lifecycle.paused", with_credential(paused, by));
+    status(&mut world, by, STOPPED_AT, ("active", "blocked"));
+    world
+}
+
+/// A world in which an agent has parked its intent for five minutes, or until an event comes.
+fn parked(on_timeout: &str) -> World {
+    let mut world = World::honest();
+    let input = (on_timeout == "resume_with_input").then_some("go");
+    let timeout = json!({"duration_minutes": 5, "on_timeout": on_timeout, "input": input});
+    let trigger = json!({"kind": "review", "provider": "placet", "events": ["review.approved"]});
+    let parked = json!({
+        "suspension_id": id(0xf01), "reason": "Waiting.", "conditions": {"trigger": trigger, "timeout": timeout},
+        "expires_at": format!("{}Z", at(RESUMED_AT)), "resume_owner": "server", "parked_by": "bot",
+    });
+    world.happen(Tale::Approved, "bot", STOPPED_AT, "lifecycle.parked", with_credential(parked, "bot"));
+    status(&mut world, "bot", STOPPED_AT, ("active", "blocked"));
+    world
+}
+
+/// Lets the intent go on.
+fn resumed(world: &mut World, by: &str, at: u64, cause: &str, rest: &Value) {
+    let mut resumed = json!({"suspension_id": id(0xf01), "cause": cause, "continue_transcript": true, "resumed_by": by});
+    for (name, value) in rest.as_object().unwrap() {
+        resumed[name] = value.clone();
+    }
+    world.happen(Tale::Approved, by, at, "lifecycle.resumed", with_credential(resumed, by));
+    status(world, by, at, ("blocked", "active"));
+}
+
+fn first(world: &World) -> Option<(&'static str, String)> {
+    judge(world).findings.first().map(|finding| (finding.code.text(), finding.text.clone()))
+}
+
+/// The remarks about decisions, if the log is verified.
+fn doubts(world: &World) -> Vec<(&'static str, Option<u64>)> {
+    let report = judge(world);
+    assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+    let of_decisions = report.not_checkable.iter().filter(|remark| remark.code.starts_with("decisions"));
+    of_decisions.map(|remark| (remark.code, remark.count)).collect()
+}
+
+#[test]
+fn a_person_pauses_and_resumes() {
+    let mut world = paused("alice");
+    resumed(&mut world, "root", RESUMED_AT, "explicit_resume", &json!({"input": "go"}));
+    assert!(doubts(&world).is_empty());
+}
+
+/// The log does not say whose child the intent is, so the agent above is believed, and the agent itself never is.
+#[test]
+fn an_agent_resumes_what_it_paused_as_the_one_above_and_no_other_agent_does() {
+    let mut world = paused("other-bot");
+    resumed(&mut world, "other-bot", RESUMED_AT, "explicit_resume", &json!({}));
+    assert_eq!(doubts(&world), [("decisions_owner", Some(2_u64))]);
+    let forged = [("alice", "bot"), ("alice", "sibling"), ("alice", "other-bot"), ("alice", "carol"), ("other-bot", "bot")];
+    for (paused_by, by) in forged {
+        let mut world = paused(paused_by);
+        resumed(&mut world, by, RESUMED_AT, "explicit_resume", &json!({}));
+        assert_eq!(first(&world).map(|(code, _)| code), Some("change_not_allowed"), "{by} after {paused_by}");
+    }
+}
+
+/// The agent above lets a parked intent go on, and so does an agent that may write it: neither is in the log of the intent.
+#[test]
+fn another_agent_may_resume_a_park() {
+    let mut world = parked("fail");
+    resumed(&mut world, "other-bot", RESUMED_AT - 1, "explicit_resume", &json!({}));
+    assert_eq!(doubts(&world), [("decisions_owner", Some(1_u64))]);
+}
+
+#[test]
+fn an_event_and_a_time_end_a_park_as_its_conditions_say() {
+    let mut world = parked("fail");
+    resumed(&mut world, "alice", RESUMED_AT - 1, "condition_fired", &json!({"event": "review.approved"}));
+    assert!(doubts(&world).is_empty());
+    let mut world = parked("resume_with_input");
+    resumed(&mut world, "placet", RESUMED_AT, "timeout", &json!({"input": "go"}));
+    assert!(doubts(&world).is_empty());
+    for (by, at, cause, rest, words) in [
+        ("alice", RESUMED_AT - 1, "external_event", json!({"event": "review.approved"}), "did not wait"),
+        ("alice", RESUMED_AT - 1, "condition_fired", json!({"event": "review.refused"}), "did not wait"),
+        ("placet", RESUMED_AT - 1, "timeout", json!({"input": "go"}), "before it was over"),
+        ("placet", RESUMED_AT, "timeout", json!({"input": "stop"}), "something else"),
+        ("placet", RESUMED_AT, "timeout", json!({"input": "go", "continue_transcript": false}), "something else"),
+        ("placet", RESUMED_AT, "timeout", json!({"digest": "d", "continue_transcript": false}), "in another way"),
+        ("alice", RESUMED_AT, "closed", json!({}), "abandoned"),
+    ] {
+        let mut world = parked("resume_with_input");
+        resumed(&mut world, by, at, cause, &rest);
+        let (code, text) = first(&world).unwrap();
+        assert!(code == "decision_differs" && text.contains(words), "{cause} {rest}: {code} {text}");
+    }
+}
+
+/// The end of an intent ends its stop, for one of two reasons.
+#[test]
+fn a_stop_that_ends_with_its_intent_has_a_reason_for_that() {
+    for (by, cause, code) in [
+        ("placet", "timeout", None),
+        ("bot", "closed", None),
+        ("root", "timeout", Some("change_not_allowed")),
+        ("root", "external_event", Some("decision_differs")),
+    ] {
+        let mut world = parked("fail");
+        let closed = json!({"suspension_id": id(0xf01), "cause": cause, "closed_by": by});
+        world.happen(Tale::Approved, by, RESUMED_AT, "lifecycle.closed", with_credential(closed, by));
+        status(&mut world, by, RESUMED_AT, ("blocked", "abandoned"));
+        assert_eq!(first(&world).map(|(code, _)| code), code, "{by} {cause}");
+    }
+}
