@@ -153,7 +153,6 @@ impl App {
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
-        let opened_at = clock.now();
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
         let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
         let shared = web::Data::new(Shared::new(
@@ -162,7 +161,7 @@ impl App {
             subscribers,
             (clock.clone(), entropy),
             metrics,
-            (instance.clone(), Doors { public_url: public_url.clone(), a2a: config.a2a, opened_at }),
+            (instance.clone(), Doors { public_url: public_url.clone(), a2a: config.a2a, opened_at: clock.now() }),
             &config.limits,
         ));
         let beats = shared.clone();

@@ -87,7 +87,9 @@ macro_rules! reads_of_errands {
         }
 
         fn count_errands(&mut $rows, listed: ListedErrands<'_>) -> RowsResult<u32> {
-            let found = listed_errands!(listed).limit(i64::from(listed.limit)).select(errands::intent);
+            // In the order of an index, so that no more rows are read than are counted.
+            let found = listed_errands!(listed).order((errands::changed_at.desc(), errands::intent.desc()));
+            let found = found.limit(i64::from(listed.limit)).select(errands::intent);
             let counted = found.load::<i64>($connection)?.len();
             Ok(u32::try_from(counted).unwrap_or(u32::MAX))
         }

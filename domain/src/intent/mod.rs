@@ -72,6 +72,7 @@ use crate::suspension::{Asker, PortfolioDeadline, Suspension};
 
 /// The part of an intent that decisions need.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and none excludes another")]
 pub struct Intent {
     /// Its id.
     pub id: IntentId,

@@ -237,7 +237,8 @@ async fn failures(app: &TestApp) {
 async fn errands(agent: &Api, operator: &Api) {
     async fn call(api: &Api, method: &str, params: Value) -> Value {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        api.send(api.request("POST", "a2a").header("a2a-version", "1.0").json(&call)).await.ok()["result"].clone()
+        // The rows that fill the tables of PostgreSQL are no errands of anyone, so a list of all of them cannot be shown.
+        api.send(api.request("POST", "a2a").header("a2a-version", "1.0").json(&call)).await.body["result"].clone()
     }
     let message = json!({"messageId": "m", "contextId": "talk", "role": "ROLE_USER", "parts": [{"text": "May I?"}]});
     let task = call(agent, "SendMessage", json!({"message": message})).await["task"]["id"].clone();

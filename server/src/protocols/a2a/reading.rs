@@ -328,12 +328,9 @@ fn answer(pieces: Vec<Piece>, extended: Option<Value>, context_id: Option<String
     let (mut texts, data) = split(pieces, extended)?;
     let via = Via::A2a;
     let Some(data) = data else {
-        let text = match (texts.pop(), texts.is_empty()) {
-            (Some(text), true) => text,
-            (Some(_), false) | (None, _) => {
-                let message = "an answer is one text or one part with data";
-                return Err(vec![FieldError::new("message.parts", "count", message)]);
-            }
+        let (Some(text), true) = (texts.pop(), texts.is_empty()) else {
+            let message = "an answer is one text or one part with data";
+            return Err(vec![FieldError::new("message.parts", "count", message)]);
         };
         return Ok(Said { suspension_id: None, context_id, words: Words::Text(text), metadata: None, via });
     };
@@ -459,26 +456,30 @@ mod tests {
 
     use super::*;
 
-    fn message(parts: Value, more: Value) -> Value {
+    fn message(parts: &Value, more: &Value) -> Value {
         let mut message = json!({"messageId": "m", "role": "ROLE_USER", "parts": parts});
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({"message": message})
     }
 
     fn asks(parts: Value) -> Result<SuspendRequest, Errors> {
-        match send(message(parts, json!({})), false).unwrap() {
-            Operation::Send { sent: Sent { content: Content::Asks(asks), .. }, .. } => asks.map(|asks| *asks),
-            other => panic!("{other:?}"),
-        }
+        let Operation::Send { sent: Sent { content: Content::Asks(asks), .. }, .. } =
+            send(message(&parts, &json!({})), false).unwrap()
+        else {
+            panic!("it asks nothing")
+        };
+        asks.map(|asks| *asks)
     }
 
     fn answers(parts: Value, more: Value) -> Result<Said, Errors> {
         let mut with_task = more;
         with_task["taskId"] = json!("01a20114-994c-7e8e-b24b-975054fd6315");
-        match send(message(parts, with_task), false).unwrap() {
-            Operation::Send { sent: Sent { content: Content::Answers(_, answers), .. }, .. } => answers,
-            other => panic!("{other:?}"),
-        }
+        let Operation::Send { sent: Sent { content: Content::Answers(_, answers), .. }, .. } =
+            send(message(&parts, &with_task), false).unwrap()
+        else {
+            panic!("it answers nothing")
+        };
+        answers
     }
 
     #[test]
@@ -551,7 +552,7 @@ mod tests {
             (json!({"generation": 5}), -32602),
             (json!({"taskId": "no-such-task"}), -32001),
         ] {
-            assert_eq!(code(message(text(), more.clone())), wanted, "{more}");
+            assert_eq!(code(message(&text(), &more)), wanted, "{more}");
         }
         for (parts, wanted) in [
             (json!([{"raw": "aGk=", "mediaType": "text/plain"}]), -32005),
@@ -562,10 +563,10 @@ mod tests {
             (json!([{}]), -32602),
             (json!([{"text": 5}]), -32602),
         ] {
-            assert_eq!(code(message(parts.clone(), json!({}))), wanted, "{parts}");
+            assert_eq!(code(message(&parts, &json!({}))), wanted, "{parts}");
         }
         let configured = |configuration: Value| {
-            let mut given = message(text(), json!({}));
+            let mut given = message(&text(), &json!({}));
             given["configuration"] = configuration;
             send(given, false)
         };
@@ -581,9 +582,9 @@ mod tests {
 
     #[test]
     fn a_list_is_filtered_by_what_occurs_in_it() {
-        let filtered = |given: Value| match list(given).unwrap() {
-            Operation::List(filter, _) => filter,
-            other => panic!("{other:?}"),
+        let filtered = |given: Value| {
+            let Operation::List(filter, _) = list(given).unwrap() else { panic!("it lists nothing") };
+            filter
         };
         let all = filtered(json!({})).unwrap();
         assert_eq!((all.limit, all.messages, all.fate, all.context_id), (PAGE_DEFAULT, 0, None, None));

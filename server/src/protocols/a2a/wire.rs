@@ -71,6 +71,7 @@ impl Part {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the protocol gives the names")]
 pub(crate) struct Message {
     pub(crate) message_id: String,
     pub(crate) context_id: String,
@@ -93,6 +94,7 @@ pub(crate) struct Status {
 /// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the protocol gives the names")]
 pub(crate) struct Artifact {
     pub(crate) artifact_id: &'static str,
     pub(crate) name: &'static str,
