@@ -414,7 +414,8 @@ mod tests {
             assert_eq!(seen(&quick), seen(&slow(line.as_bytes(), false, second).unwrap()), "{line}");
         }
         // Without a member behind it, the hash has no place in the leaf that the quick way finds.
-        for members in [r#""a":1"#, r#""event_hash":1,"f":2"#, r#""b":1,"a":2"#] {
+        // Nor is a number read the quick way that is too large.
+        for members in [r#""a":1"#, r#""event_hash":1,"f":2"#, r#""b":1,"a":2"#, r#""f":1,"n":9007199254740992"#] {
             let line = format!("{{\"leaf\":7,\"event\":{{{members},\"event_hash\":\"{hash}\"}}}}");
             assert!(super::quick(line.as_bytes(), false, &mut Scratch::default()).is_none(), "{line}");
         }

@@ -399,6 +399,9 @@ mod tests {
             r#"{"a":"\x"}"#,
             "{\"a\":\"\n\"}",
             "{\"\u{1f600}\":1,\"\u{e000}\":2,\"a\":3}",
+            // Their bytes are in order, and their characters are not.
+            "{\"a\":3,\"\u{e000}\":1,\"\u{1f600}\":2}",
+            r#"{"A":1,"\n":2}"#,
         ] {
             assert!(!is_canonical(text), "a wrong case: {text}");
             assert!(!passes(text), "{text}");
