@@ -135,7 +135,9 @@ pub enum Rejection {
         status: String,
     },
     /// The request writes to `_suspension` or `_pause`, which only the server may do.
-    #[error("state._suspension and state._pause are owned by the server; use POST /api/v1/intents/{{id}}/suspend, /pause or /park")]
+    #[error(
+        "state._suspension and state._pause are owned by the server; use POST /api/v1/intents/{{id}}/suspend, /pause or /park"
+    )]
     SuspensionIsServerOwned,
     /// A client sent the record of a question, but had not set the status that announces it, or had set it too long ago.
     #[error("set the status suspended_awaiting_input first, and send the record at once")]

@@ -197,7 +197,8 @@ fn end_by_time(intent: &Intent, stop: &Stop) -> Vec<Event> {
     let reason = terms.and_then(|terms| terms.reason.as_deref()).unwrap_or_default();
     // The time may have been moved later after an outage, so it is not told in minutes.
     let (since, until) = (rfc3339(suspension.suspended_at), suspension.expires_at.map(rfc3339).unwrap_or_default());
-    let digest = format!("The work was parked at {since}, and none of its conditions was met by {until}. The reason was: {reason}");
+    let digest =
+        format!("The work was parked at {since}, and none of its conditions was met by {until}. The reason was: {reason}");
     let resumed = Resumed {
         suspension_id,
         cause,

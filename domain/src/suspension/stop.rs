@@ -23,7 +23,7 @@ pub const TRIGGER_BYTES_MAX: usize = 4 * 1024;
 /// The most names of events in one trigger.
 pub const TRIGGER_EVENTS_MAX: usize = 20;
 
-/// How an agent is asked to stop. The server sends it no new work in any mode; the rest is the agent's part.
+/// How an agent is asked to stop. The server refuses the same writes in every mode; the rest is the agent's part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
