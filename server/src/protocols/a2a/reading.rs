@@ -462,20 +462,20 @@ mod tests {
         json!({"message": message})
     }
 
-    fn asks(parts: Value) -> Result<SuspendRequest, Errors> {
+    fn asks(parts: &Value) -> Result<SuspendRequest, Errors> {
         let Operation::Send { sent: Sent { content: Content::Asks(asks), .. }, .. } =
-            send(message(&parts, &json!({})), false).unwrap()
+            send(message(parts, &json!({})), false).unwrap()
         else {
             panic!("it asks nothing")
         };
         asks.map(|asks| *asks)
     }
 
-    fn answers(parts: Value, more: Value) -> Result<Said, Errors> {
+    fn answers(parts: &Value, more: Value) -> Result<Said, Errors> {
         let mut with_task = more;
         with_task["taskId"] = json!("01a20114-994c-7e8e-b24b-975054fd6315");
         let Operation::Send { sent: Sent { content: Content::Answers(_, answers), .. }, .. } =
-            send(message(&parts, &with_task), false).unwrap()
+            send(message(parts, &with_task), false).unwrap()
         else {
             panic!("it answers nothing")
         };
@@ -484,9 +484,9 @@ mod tests {
 
     #[test]
     fn a_text_asks_for_a_yes_or_a_no() {
-        let asked = asks(json!([{"text": "Deploy?"}])).unwrap();
+        let asked = asks(&json!([{"text": "Deploy?"}])).unwrap();
         assert_eq!((&*asked.question, asked.response_type), ("Deploy?", Some(ResponseType::Confirm)));
-        assert_eq!(asks(json!([{"text": "a"}, {"text": "b", "mediaType": "text/plain"}])).unwrap().question, "a\n\nb");
+        assert_eq!(asks(&json!([{"text": "a"}, {"text": "b", "mediaType": "text/plain"}])).unwrap().question, "a\n\nb");
     }
 
     /// Protobuf has only fractions, so the official client sends 600.0.
@@ -496,7 +496,7 @@ mod tests {
             "choices": [{"value": "a", "label": "A"}], "context": {"orderId": 5.0, "deeperThings": {"snake_too": 1.5}},
             "retryPolicy": {"maxAttempts": 2.0, "intervalSeconds": 60, "escalationLadder": [{"attempt": 2, "notifyTo": ["a@b.example"]}]},
             "explanation": {"whatHappens": "x"}});
-        let asked = asks(json!([{"text": "Which?"}, {"data": data, "mediaType": "application/json"}])).unwrap();
+        let asked = asks(&json!([{"text": "Which?"}, {"data": data, "mediaType": "application/json"}])).unwrap();
         assert_eq!(
             (&*asked.question, asked.timeout_seconds, asked.response_type),
             ("Which?", Some(600), Some(ResponseType::Choice))
@@ -510,7 +510,7 @@ mod tests {
 
     #[test]
     fn a_question_stands_in_one_place_and_has_known_members() {
-        let field = |parts| asks(parts).unwrap_err()[0].field.clone();
+        let field = |parts: Value| asks(&parts).unwrap_err()[0].field.clone();
         assert_eq!(field(json!([{"text": "a"}, {"data": {"question": "b"}}])), "question");
         assert_eq!(field(json!([{"data": {"question": "b", "timeout_seconds": 5}}])), "timeout_seconds");
         assert_eq!(field(json!([{"data": {"question": "b", "timeoutSecond": 5}}])), "timeoutSecond");
@@ -521,12 +521,12 @@ mod tests {
 
     #[test]
     fn an_answer_is_one_text_or_one_value() {
-        let text = answers(json!([{"text": " Yes "}]), json!({"contextId": "c"})).unwrap();
+        let text = answers(&json!([{"text": " Yes "}]), json!({"contextId": "c"})).unwrap();
         assert_eq!((text.words, text.context_id.as_deref(), text.via), (Words::Text(" Yes ".into()), Some("c"), Via::A2a));
         let data =
-            answers(json!([{"data": {"value": 5.0, "suspensionId": "s", "metadata": {"comment": "x"}}}]), json!({})).unwrap();
+            answers(&json!([{"data": {"value": 5.0, "suspensionId": "s", "metadata": {"comment": "x"}}}]), json!({})).unwrap();
         assert_eq!((data.words, data.suspension_id.as_deref()), (Words::Value(json!(5)), Some("s")));
-        let named = answers(json!([]), json!({"metadata": {QUESTION: {"value": "no"}}})).unwrap();
+        let named = answers(&json!([]), json!({"metadata": {QUESTION: {"value": "no"}}})).unwrap();
         assert_eq!(named.words, Words::Value(json!("no")));
         for wrong in [
             json!([]),
@@ -535,7 +535,7 @@ mod tests {
             json!([{"data": {"suspensionId": "s"}}]),
             json!([{"data": {"value": 1, "by": "me"}}]),
         ] {
-            assert!(answers(wrong.clone(), json!({})).is_err(), "{wrong}");
+            assert!(answers(&wrong, json!({})).is_err(), "{wrong}");
         }
     }
 
