@@ -214,12 +214,9 @@ impl Reader {
             return Ok(true);
         }
         // The words of a status are those of the task as it is now; a status that has passed has none.
-        let status = if new == now {
-            status(&matter, self.shown)
-        } else {
-            let at = domain::base::time::parse(&event.created_at).unwrap_or(matter.changed_at);
-            Status { state: new, message: None, timestamp: timestamp(at) }
-        };
+        let message = status(&matter, self.shown).message.filter(|_| new == now);
+        let at = domain::base::time::parse(&event.created_at).unwrap_or(matter.changed_at);
+        let status = Status { state: new, message, timestamp: timestamp(at) };
         if let Some(update) = artifact_update(&matter).filter(|_| new == State::Completed) {
             self.tell(&Item::ArtifactUpdate(Box::new(update)));
         }
