@@ -151,15 +151,21 @@ pub(crate) fn matters<R: ReadRows>(
     let found = rows.errands(listed)?;
     let total = rows.count_errands(ListedErrands { before: None, limit: COUNTED_MAX, ..listed })?;
     let place = |row: &ErrandRow| ErrandPlace { at: row.changed_at, intent: row.intent };
-    let has_more = found.len() > limit as usize;
-    let next = found.get((limit as usize).saturating_sub(1)).filter(|_| has_more).map(place);
-    let mut matters = Vec::new();
-    for errand in found.into_iter().take(limit as usize) {
+    let (mut matters, mut bytes, mut taken) = (Vec::new(), 0, 0_usize);
+    for errand in found.iter().take(limit as usize) {
+        // A page ends early if its questions and messages are large.
+        if bytes >= reads::PAGE_BYTES_MAX {
+            break;
+        }
+        taken += 1;
         let row = rows.intent_at(errand.intent)?;
         if reads::is_shown(rows, principal, &row, at.0)? {
-            matters.push(matter_at(rows, principal, &row, messages, at)?);
+            let matter = matter_at(rows, principal, &row, messages, at)?;
+            bytes += serde_json::to_vec(&(&matter.record, &matter.said))?.len();
+            matters.push(matter);
         }
     }
+    let next = taken.checked_sub(1).filter(|_| taken < found.len()).and_then(|last| found.get(last)).map(place);
     Ok(Ok(MatterPage { matters, next, total }))
 }
 

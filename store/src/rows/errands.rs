@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::intent::fate::Fate;
 
-use super::error::RowsResult;
+use super::error::{Decided, RowsResult};
 
 /// An errand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,10 @@ pub(crate) trait WriteErrands {
     fn move_errand(&mut self, intent: i64, fate: Fate, at: DateTime<Utc>) -> RowsResult<()>;
     /// Takes an errand off the list; the asker's words in it are part of the content of the intent.
     fn delete_errand(&mut self, intent: i64) -> RowsResult<()>;
+    /// Runs the work, of which nothing stays if the domain refuses it.
+    fn whole_or_nothing<T>(&mut self, work: impl FnOnce(&mut Self) -> Decided<T>) -> Decided<T>
+    where
+        Self: Sized;
 }
 
 /// Reads errands, inside a transaction that writes or outside.

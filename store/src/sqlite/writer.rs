@@ -5,10 +5,10 @@
 //!
 //! Guarantee: a caller hears "yes" only after the disk has the commit, and a job that fails does not affect its neighbours.
 //! Mechanism: jobs decide on rows read inside the transaction, before their first write, so a refusal has nothing to undo and
-//! needs no savepoint. Failure: when a statement fails after a write, the whole batch is rolled back and its jobs are applied
-//! again, one per transaction; jobs are pure functions of the rows, so replay is safe. A panic ends this thread on purpose: from
-//! then on every write is refused, and the process stops (`closed`). While a file has lost its name, or the database has a second
-//! name, every write is refused as well.
+//! needs no savepoint; the one job that writes an intent before it asks sets a savepoint. Failure: when a statement fails after a
+//! write, the whole batch is rolled back and its jobs are applied again, one per transaction; jobs are pure functions of the rows,
+//! so replay is safe. A panic ends this thread on purpose: from then on every write is refused, and the process stops (`closed`).
+//! While a file has lost its name, or the database has a second name, every write is refused as well.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Questions of callers that have no intent of their own, and answers in words.
 //!
 //! Guarantee: an intent and its question are there together, or neither is. Mechanism: one transaction makes the intent, and asks by the
-//! unit of work that every question goes through. Failure: if that unit refuses the question, the transaction is rolled back.
+//! unit of work that every question goes through. Failure: if that unit refuses the question, the intent is undone as well.
 
 use chrono::{DateTime, Utc};
 use domain::asking::errands::{self, Said, Words};
@@ -23,7 +23,7 @@ use crate::matter::{Matter, NewErrand, context_of, matter_of};
 use crate::reads;
 use crate::request::{Idempotency, NewIntent, Precondition, Request, Target, Unreadable};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
+use crate::rows::{Decided, IntentRow, RowsResult};
 use crate::surroundings::Env;
 
 pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> Decided<Matter> {
@@ -52,7 +52,6 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     let body = errands::body(&suspend, principal);
-    begin(rows, env, principal, &NewIntent { id: errand.id, status: Status::Active, body }, (None, &[]), now)?;
     let request = Request {
         principal: principal.clone(),
         target: Target::Intent(errand.id),
@@ -61,9 +60,14 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
         command: Ok(Command::Suspend(suspend)),
         trace_parent: errand.trace_parent,
     };
-    // The intent is written already, and may not stay without its question.
-    execute(rows, env, &request)?.map_err(|rejection| RowsError::Refused(Box::new(rejection)))?;
-    matter_of(rows.reads(), principal, errand.id, (now, env.watch))
+    // The intent may not stay without its question.
+    rows.whole_or_nothing(|rows| {
+        begin(rows, env, principal, &NewIntent { id: errand.id, status: Status::Active, body }, (None, &[]), now)?;
+        match execute(rows, env, &request)? {
+            Ok(_) => matter_of(rows.reads(), principal, errand.id, (now, env.watch)),
+            Err(rejection) => Ok(Err(rejection)),
+        }
+    })
 }
 
 pub(crate) fn say<R: Rows>(

@@ -253,6 +253,10 @@ fn targeted<R: Rows>(rows: &mut R, request: &Request) -> RowsResult<Option<Inten
 /// Loads facts that only some commands need: the tasks that the command names, the open requests that do not stop the intent and,
 /// if a gateway answers, the names of the intent's agents, because a gateway may not answer in the name of an agent.
 fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request, now: DateTime<Utc>) -> RowsResult<()> {
+    // An errand ends with its question, and then the open requests beside it end as well.
+    if loaded.intent.is_errand && matches!(request.command, Ok(Command::Respond(_) | Command::Cancel { .. })) {
+        load_beside(rows, loaded)?;
+    }
     match &request.command {
         Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,
         Ok(Command::SetStatus { status: Status::Completed | Status::Abandoned, .. }) => load_beside(rows, loaded)?,

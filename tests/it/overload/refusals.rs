@@ -7,7 +7,7 @@
 use std::num::NonZeroU32;
 
 use domain::people::principal::Role;
-use harness::api::Reply;
+use harness::api::{Api, Reply};
 use harness::app::{Backend, TestApp};
 use harness::on_each_store;
 use harness::postgres::Cluster;
@@ -15,7 +15,7 @@ use harness::wire::Wire;
 use placet_server::edge::admission::{Class, Place};
 use placet_server::edge::body::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, PAGE_BODIES_BYTES_MAX};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use store::link::LinkToken;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -141,6 +141,28 @@ on_each_store! {
         drop(full);
         assert_eq!(agent.suspension(&first_id).await["response"], "approve");
         assert_eq!(agent.suspension(&second_id).await["response"], "deny");
+    }
+
+    /// All methods of A2A over JSON-RPC have one path. Each call takes a place of the class of its method.
+    async fn a_call_over_json_rpc_counts_as_what_its_method_does(app: &mut TestApp) {
+        let (intent, _) = app.agent().ask(json!({})).await;
+        let call = async |api: Api, method: &str, params: Value| {
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+            api.send(api.request("POST", "a2a").header("a2a-version", "1.0").json(&call)).await
+        };
+        let mut full = fill(app, Class::List).await;
+        let listed = call(app.agent(), "ListTasks", json!({})).await;
+        assert_eq!((listed.status, &listed.body["error"]["code"]), (503, &json!(-32603)));
+        assert_eq!(&listed.headers["retry-after"], "5");
+        assert_eq!(call(app.agent(), "GetTask", json!({"id": intent})).await.status, 200);
+        full.extend(fill(app, Class::Read).await);
+        assert_eq!(call(app.agent(), "GetTask", json!({"id": intent})).await.status, 503);
+        full.extend(fill(app, Class::Write).await);
+        let said = json!({"message": {"messageId": "m", "role": "ROLE_USER", "taskId": intent, "parts": [{"text": "approve"}]}});
+        assert_eq!(call(app.agent(), "SendMessage", said.clone()).await.status, 503);
+        let answered = call(app.operator(), "SendMessage", said).await;
+        assert!(answered.status == 200 && answered.body["error"].is_null(), "{}", answered.text);
+        drop(full);
     }
 
     /// An answer is refused only if every place stays taken for seconds. The person is then told that it was not recorded.

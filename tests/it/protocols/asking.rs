@@ -100,6 +100,25 @@ on_each_store! {
         }
     }
 
+    /// An errand ends with its question, and the requests that are open beside it end as well: otherwise people would be asked about an
+    /// intent that has ended.
+    async fn requests_beside_an_errand_end_with_it(app: &mut TestApp) {
+        let api = app.agent();
+        for (message, answers) in [("m-1", true), ("m-2", false)] {
+            let id = Rpc(&api).asked(message).await;
+            api.post(&format!("api/v1/intents/{id}/approvals"), json!({"action": "deploy"})).await.ok();
+            let task = if answers {
+                let said = says(&id, message, &json!([{"text": "yes"}]));
+                Rpc(&app.operator()).result("SendMessage", said).await["task"].clone()
+            } else {
+                Rpc(&api).result("CancelTask", json!({"id": id})).await
+            };
+            assert_eq!(state(&task), if answers { "TASK_STATE_COMPLETED" } else { "TASK_STATE_CANCELED" });
+            let open = app.operator().get("api/v1/suspensions").await.ok()["suspensions"].clone();
+            assert_eq!(open, json!([]), "after {message}");
+        }
+    }
+
     /// A refused question leaves nothing behind: neither an intent nor a task.
     async fn a_refused_question_leaves_no_intent(app: &mut TestApp) {
         let api = app.agent();

@@ -126,6 +126,10 @@ on_each_store! {
         let refused = Rpc(&api).call("SubscribeToTask", json!({"id": id})).await;
         assert_eq!((refused.status, &refused.body["error"]["code"]), (429, &json!(-32029)));
         assert!(refused.headers.contains_key("retry-after"));
+        // A message that could not be followed is not sent: no person is asked.
+        let message = json!({"message": {"messageId": "n", "role": "ROLE_USER", "parts": [{"text": "Deploy?"}]}});
+        assert_eq!(Rpc(&api).error("SendStreamingMessage", message).await.0, 429);
+        assert_eq!(Rpc(&api).result("ListTasks", json!({})).await["totalSize"], 1);
         drop(streams);
         // The places of one key are not those of another.
         let operator = app.operator();

@@ -29,7 +29,8 @@ pub(crate) fn params(mut earlier: Value) -> Value {
         None => drop(members.remove("metadata")),
     }
     if let Some(configuration) = members.get_mut("configuration").and_then(Value::as_object_mut) {
-        if let Some(Value::Bool(blocking)) = configuration.remove("blocking") {
+        if let Some(blocking) = configuration.get("blocking").and_then(Value::as_bool) {
+            configuration.remove("blocking");
             configuration.insert("returnImmediately".to_owned(), json!(!blocking));
         }
         if let Some(push) = configuration.remove("pushNotificationConfig") {
@@ -53,7 +54,7 @@ fn message_in(message: &mut Map<String, Value>) {
         if kind.is_some_and(|kind| part.contains_key(kind)) {
             let is_file = kind == Some("file");
             part.remove("kind");
-            if let Some(file) = part.remove("file").filter(|_| is_file) {
+            if let Some(file) = if is_file { part.remove("file") } else { None } {
                 part.insert("raw".to_owned(), file);
             }
         }
@@ -138,7 +139,8 @@ mod tests {
         assert_eq!(params(earlier), now);
         assert_eq!(params(json!({"id": "t", "metadata": {"a": 1}, "historyLength": 2})), json!({"id": "t", "historyLength": 2}));
         // A word of neither version stays, and is refused.
-        let strange = json!({"message": {"kind": "letter", "role": "boss", "parts": [{"kind": "text"}]}});
+        let strange = json!({"message": {"kind": "letter", "role": "boss", "parts": [{"kind": "text"}]},
+            "configuration": {"blocking": "no"}});
         assert_eq!(params(strange.clone()), strange);
     }
 

@@ -1,6 +1,7 @@
 //! The errors of A2A: one table from what the server refuses to the codes of both bindings.
 
 use domain::base::field::FieldError;
+use domain::problem::edge;
 use serde_json::{Map, Value, json};
 
 use crate::edge::problem::Failure;
@@ -112,6 +113,10 @@ impl Error {
             (_, 401) => own((-32041, 401, "UNAUTHENTICATED"), 401),
             (_, 403) => own((-32043, 403, "PERMISSION_DENIED"), 403),
             (_, 429) => own((-32029, 429, "RESOURCE_EXHAUSTED"), 429),
+            ("idempotency_mismatch", _) => {
+                let message = "another message of this key had the same messageId; a new message needs a new one";
+                Self { message: message.to_owned(), ..own((INVALID_PARAMS, 400, "INVALID_ARGUMENT"), 200) }
+            }
             (_, 400 | 412 | 422) => own((INVALID_PARAMS, 400, "INVALID_ARGUMENT"), 200),
             (_, status @ (408 | 413)) => own((INVALID_REQUEST, status, "INVALID_ARGUMENT"), status),
             (_, 405) => own((INVALID_REQUEST, 405, "UNIMPLEMENTED"), 405),
@@ -142,6 +147,11 @@ impl Error {
         let violation = |error: &FieldError| json!({ "field": error.field, "description": error.message });
         let violations: Vec<Value> = self.errors.iter().map(violation).collect();
         json!([info, { "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations }])
+    }
+
+    /// Whether the server was too busy to look at the request.
+    pub(crate) fn turns_away(&self) -> bool {
+        self.reason == edge::OVERLOADED.code
     }
 
     pub(crate) fn message(&self) -> &str {

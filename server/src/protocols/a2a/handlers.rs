@@ -15,12 +15,13 @@ use super::card::card;
 use super::error::Error;
 use super::projection::{Shown, state, task};
 use super::reading::{Content, Operation, Sent};
-use super::streaming::{Following, Frame, follow, stream};
+use super::streaming::{Following, Frame, follow, place, stream};
 use super::wire::{Item, QUESTION, TaskPage};
 use crate::edge::auth::Caller;
 use crate::edge::body::key_hash;
 use crate::edge::problem::Failure;
 use crate::edge::shared::Shared;
+use crate::edge::streams::StreamPlace;
 
 /// The scopes of the ids of messages that ask and that answer: the same agent may send both under one id.
 const ASKS: &str = "A2A SendMessage";
@@ -90,12 +91,15 @@ pub(super) async fn perform(
             Ok(Reply::Sent(json!(Item::Task(Box::new(task(&matter, shown))))))
         }
         Operation::Send { sent, streams: true } => {
+            let place = place(&shared, &caller).map_err(plain)?;
             let matter = send(&shared, principal, sent).await.map_err(plain)?;
-            let (following, matter) = following(&shared, &caller, matter.intent_id, Some(matter)).await.map_err(plain)?;
+            let (following, matter) =
+                following(&shared, &caller, matter.intent_id, (place, Some(matter))).await.map_err(plain)?;
             Ok(Reply::Stream(stream(request, shared, caller, following, &matter, (shown, frame))))
         }
         Operation::Subscribe { id } => {
-            let (following, matter) = following(&shared, &caller, id, None).await.map_err(plain)?;
+            let place = place(&shared, &caller).map_err(plain)?;
+            let (following, matter) = following(&shared, &caller, id, (place, None)).await.map_err(plain)?;
             if state(&matter).is_final() {
                 return Err(Error::unsupported("the task has ended, so nothing is left to follow; get it instead"));
             }
@@ -129,9 +133,9 @@ async fn following(
     shared: &Shared,
     caller: &Caller,
     id: IntentId,
-    known: Option<Matter>,
+    (place, known): (StreamPlace, Option<Matter>),
 ) -> Result<(Following, Matter), Failure> {
-    let following = follow(shared, caller, StreamOf::Log(id)).await?;
+    let following = follow(shared, caller, StreamOf::Log(id), place).await?;
     let messages = known.as_ref().map_or(super::reading::HISTORY_MAX, |known| known.said.len());
     let matter = shared.store.matter(caller.principal.clone(), id, Ok(messages)).await?;
     let misunderstood = known.is_some_and(|known| known.misunderstood);

@@ -116,13 +116,13 @@ fn asked(matter: &Matter, record: &SuspensionRecord) -> String {
     let until = record.expires_at.map_or_else(String::new, |at| format!(" The deadline is {}.", timestamp(at)));
     if matter.may_answer {
         let misunderstood = if matter.misunderstood { "Your words are no answer to the question. " } else { "" };
-        return format!("{misunderstood}{question} {}{until}", answers(record));
+        return format!("{misunderstood}{question}\n\n{}{until}", answers(record));
     }
     let people = match record.notify_to.as_slice() {
         [] => "A person has to answer".to_owned(),
         people => format!("A person has to answer (asked: {})", people.join(", ")),
     };
-    format!("{people}: {question} There is nothing for you to do but to wait: subscribe to this task, or get it again.{until}")
+    format!("{people}: {question}\n\nThere is nothing for you to do but to wait: subscribe to this task, or get it again.{until}")
 }
 
 /// Which answers a question takes, in words.
@@ -153,6 +153,10 @@ fn facts(matter: &Matter, record: &SuspensionRecord) -> Value {
     });
     if let Some(at) = record.expires_at {
         facts["expiresAt"] = json!(timestamp(at));
+    }
+    // A form can be answered only by its schema.
+    if let Some(schema) = &record.schema {
+        facts["schema"] = json!(schema);
     }
     if matter.may_answer {
         facts["suspensionId"] = json!(record.id);

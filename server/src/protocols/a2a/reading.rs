@@ -4,6 +4,7 @@ use domain::asking::errands::{Said, Words};
 use domain::base::field::{FieldError, UNSUPPORTED};
 use domain::base::ids::IntentId;
 use domain::base::json;
+use domain::base::text::quoted;
 use domain::intent::fate::Fate;
 use domain::suspension::ResponseType;
 use domain::suspension::errand::{Via, is_foreign_id};
@@ -25,6 +26,8 @@ const PAGE_MAX: u32 = 100;
 const PAGE_DEFAULT: u32 = 50;
 /// The longest token of a page.
 const TOKEN_BYTES_MAX: usize = 100;
+/// How many characters of an unknown name a refusal repeats.
+const NAME_CHARS_SHOWN: usize = 60;
 /// The media type of every text part.
 const TEXT: &str = "text/plain";
 
@@ -274,7 +277,14 @@ fn question(pieces: Vec<Piece>, extended: Option<Value>) -> Result<SuspendReques
         (_, true) => {}
     }
     let members = snake_members(members, MEMBERS)?;
-    Json(Value::Object(members)).into().map_err(|errors| errors.into_iter().map(in_camel).collect())
+    Json(Value::Object(members)).into().map_err(|errors| errors.into_iter().map(in_a_question).collect())
+}
+
+/// An error about a member of a question. The words about an unknown member would list the names that the API has.
+fn in_a_question(error: FieldError) -> FieldError {
+    let is_unknown = error.rule == "unknown";
+    let message = if is_unknown { "is no member here".to_owned() } else { error.message };
+    in_camel(FieldError { message, ..error })
 }
 
 /// Members of a question whose own members are in camelCase as well; all others are taken as they are.
@@ -285,7 +295,8 @@ fn snake_members(members: Map<String, Value>, deeper: &[&str]) -> Result<Map<Str
     let mut named = Map::new();
     for (name, value) in members {
         if name.contains('_') {
-            return Err(vec![FieldError::new(name, "unknown", "is no member; names are in camelCase")]);
+            let message = format!("\"{}\" is no member: names are in camelCase", quoted(&name, NAME_CHARS_SHOWN));
+            return Err(vec![FieldError::new(name, "unknown", message)]);
         }
         let value = if deeper.contains(&name.as_str()) { snake_value(value, deeper)? } else { value };
         named.insert(snake(&name), value);
@@ -431,7 +442,8 @@ fn filter(given: ListParams) -> Result<ErrandFilter, Errors> {
         }
     };
     let token = Some(given.page_token).filter(|token| !token.is_empty());
-    let before = token.map(|token| token.get(..TOKEN_BYTES_MAX.min(token.len())).and_then(|token| token.parse().ok()).ok_or(()));
+    let before = token
+        .map(|token| Some(token).filter(|token| token.len() <= TOKEN_BYTES_MAX).and_then(|token| token.parse().ok()).ok_or(()));
     if before == Some(Err(())) {
         wrong("pageToken", "must be the nextPageToken of an earlier page of this list".to_owned());
     }
@@ -601,6 +613,7 @@ mod tests {
             (json!({"pageSize": 101}), "pageSize"),
             (json!({"pageToken": "x"}), "pageToken"),
             (json!({"pageToken": "9".repeat(200)}), "pageToken"),
+            (json!({"pageToken": format!("5-{}", "0".repeat(99))}), "pageToken"),
             (json!({"statusTimestampAfter": "yesterday"}), "statusTimestampAfter"),
             (json!({"historyLength": 1_001}), "historyLength"),
         ] {

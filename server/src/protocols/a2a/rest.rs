@@ -45,20 +45,19 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// A request that is refused before it is read.
 fn refused(failure: Failure) -> actix_web::Error {
-    let is_overloaded = failure.entry == edge::OVERLOADED;
     let is_no_route = failure.entry == edge::NO_ROUTE;
     let error = if is_no_route { Error::no_method("there is nothing at this path") } else { Error::from(failure, false) };
-    let mut response = in_form(JSON, &error);
-    if is_overloaded {
-        response.extensions_mut().insert(TurnedAway);
-    }
-    InternalError::from_response("refused", response).into()
+    InternalError::from_response("refused", in_form(JSON, &error)).into()
 }
 
 fn in_form(media: &'static str, error: &Error) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::from_u16(error.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
     head(&mut response, error.http, error);
-    response.content_type(media).body(error.to_rest().to_string())
+    let mut response = response.content_type(media).body(error.to_rest().to_string());
+    if error.turns_away() {
+        response.extensions_mut().insert(TurnedAway);
+    }
+    response
 }
 
 /// The media type of the response: the recommended one where the request names it.

@@ -4,8 +4,7 @@ use actix_web::error::InternalError;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Data};
-use actix_web::{HttpRequest, HttpResponse};
-use domain::problem::edge;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -16,7 +15,8 @@ use super::handlers::{Reply, activated, is_current, perform, shown, version};
 use super::reading::{self, Operation};
 use super::streaming::Frame;
 use super::wire::Item;
-use crate::edge::admission::Work;
+use crate::edge::admission::{Class, Place, Work};
+use crate::edge::auth::Caller;
 use crate::edge::body::Json;
 use crate::edge::problem::{Failure, Surface, TurnedAway};
 use crate::edge::route::{Routes, post};
@@ -28,17 +28,12 @@ const CARD_SECONDS: &str = "public, max-age=300";
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.open(Surface::Ours, "/.well-known/agent-card.json", [(Method::GET, web::to(public_card))]);
-    routes.keyed(Surface::Protocol(refused), "/a2a", [post(Work::Write, call)]);
+    routes.keyed(Surface::Protocol(refused), "/a2a", [post(Work::Answer, call)]);
 }
 
 /// A call that is refused before it is read.
 fn refused(failure: Failure) -> actix_web::Error {
-    let is_overloaded = failure.entry == edge::OVERLOADED;
-    let error = Error::from(failure, false);
-    let mut response = in_form(&Value::Null, &error);
-    if is_overloaded {
-        response.extensions_mut().insert(TurnedAway);
-    }
+    let response = in_form(&Value::Null, &Error::from(failure, false));
     InternalError::from_response("refused", response).into()
 }
 
@@ -47,7 +42,11 @@ fn in_form(id: &Value, error: &Error) -> HttpResponse {
     let body = jsonrpc::error(id, error.code, error.message(), &error.details());
     let mut response = HttpResponse::build(StatusCode::from_u16(error.rpc_http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
     head(&mut response, error.rpc_http, error);
-    response.json(body)
+    let mut response = response.json(body);
+    if error.turns_away() {
+        response.extensions_mut().insert(TurnedAway);
+    }
+    response
 }
 
 /// The headers of an error.
@@ -130,6 +129,7 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
     let dialect = Dialect::of(&version(&request))?;
     let (method, params) = dialect.translated(&call)?;
     let operation = operation(method, params)?;
+    placed(&request, &shared, &operation).await.map_err(|failure| Error::from(failure, false))?;
     let id = call.id.clone();
     let frame: Frame = {
         let id = id.clone();
@@ -148,6 +148,28 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
     let mut response = HttpResponse::Ok().json(jsonrpc::result(&id, &result));
     activated(shown(&request), &mut response);
     Ok(response)
+}
+
+/// Gives a call that only reads a place among the reads, or among the lists. All methods have one path, so every call arrives as if it gave
+/// an answer; reads of agents would otherwise keep out the people who open their link.
+async fn placed(request: &HttpRequest, shared: &Shared, operation: &Operation) -> Result<(), Failure> {
+    let work = match operation {
+        Operation::Send { .. } | Operation::Cancel { .. } => return Ok(()),
+        Operation::Get { .. } => Work::Look,
+        Operation::List(..) => Work::List,
+        Operation::Subscribe { .. } | Operation::Card => Work::Read,
+    };
+    let principal = Caller::of(request)?.principal;
+    let had = request.extensions_mut().remove::<Place>();
+    // An answer is not counted against the limit of its key when it arrives.
+    if let (Some(key), Some(Class::Respond)) = (principal.key_id(), had.as_ref().map(Place::class)) {
+        let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
+        shared.rates.request(key).map_err(too_many)?;
+    }
+    drop(had);
+    let place = shared.admission.enter(work.class(principal.role)).await?;
+    request.extensions_mut().insert(place);
+    Ok(())
 }
 
 /// The operation that a method of 1.0 is.

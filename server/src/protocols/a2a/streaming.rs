@@ -47,11 +47,16 @@ pub(super) struct Following {
     place: StreamPlace,
 }
 
+/// Takes a place for a stream of the caller. A message that asks or answers is sent only with a place: otherwise its sender would be told of
+/// a refusal although people are asked.
+pub(super) fn place(shared: &Shared, caller: &Caller) -> Result<StreamPlace, Failure> {
+    shared.streams.enter(caller.principal.key_id().map_or(StreamReader::Local, StreamReader::Follower))
+}
+
 /// Registers for the changes of a task, before the task is read: no change between the two is lost.
-pub(super) async fn follow(shared: &Shared, caller: &Caller, of: StreamOf) -> Result<Following, Failure> {
+pub(super) async fn follow(shared: &Shared, caller: &Caller, of: StreamOf, place: StreamPlace) -> Result<Following, Failure> {
     let wakes = shared.store.hub().follow(of.followed());
     let Streamed { cursor, .. } = shared.store.stream(caller.principal.clone(), of.clone(), Ok(None)).await?;
-    let place = shared.streams.enter(caller.principal.key_id().map_or(StreamReader::Local, StreamReader::Follower))?;
     Ok(Following { wakes, of, cursor, place })
 }
 
@@ -209,12 +214,9 @@ impl Reader {
             return Ok(true);
         }
         // The words of a status are those of the task as it is now; a status that has passed has none.
-        let status = if new == now {
-            status(&matter, self.shown)
-        } else {
-            let at = domain::base::time::parse(&event.created_at).unwrap_or(matter.changed_at);
-            Status { state: new, message: None, timestamp: timestamp(at) }
-        };
+        let message = status(&matter, self.shown).message.filter(|_| new == now);
+        let at = domain::base::time::parse(&event.created_at).unwrap_or(matter.changed_at);
+        let status = Status { state: new, message, timestamp: timestamp(at) };
         if let Some(update) = artifact_update(&matter).filter(|_| new == State::Completed) {
             self.tell(&Item::ArtifactUpdate(Box::new(update)));
         }
