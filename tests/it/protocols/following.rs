@@ -1,5 +1,7 @@
 //! Streams of the changes of a task.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use std::time::Duration;
 
 use harness::api::Api;
