@@ -10,11 +10,10 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark ends when it cannot go on")]
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Parser;
-use diesel::connection::SimpleConnection;
-use diesel::{Connection as _, SqliteConnection};
 use harness::bench::arrival::{closed_loop, milliseconds};
 use harness::bench::connection::{Connection, Target};
 use harness::bench::figures::{Figure, Report};
@@ -23,6 +22,7 @@ use harness::bench::{circumstances, percentile, run, shuffled};
 use harness::person::Person;
 use harness::postgres::Cluster;
 use harness::process::{Site, run_instead};
+use harness::rows::change_file;
 use harness::smtp::SmtpSink;
 use serde_json::json;
 
@@ -47,19 +47,19 @@ struct Arguments {
     postgres: bool,
     /// The program to measure, if not the one built from these sources.
     #[arg(long)]
-    program: Option<std::path::PathBuf>,
+    program: Option<PathBuf>,
 }
 
 /// The database of the server, which is changed beside it.
 enum Rows {
-    Sqlite(Box<SqliteConnection>),
+    Sqlite(PathBuf),
     Postgres(Box<Cluster>),
 }
 
 impl Rows {
     async fn change(&mut self, sql: &str) {
         match self {
-            Self::Sqlite(conn) => conn.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}")),
+            Self::Sqlite(file) => change_file(file, sql),
             Self::Postgres(cluster) => cluster.sql("inbox", sql).await,
         }
     }
@@ -162,13 +162,9 @@ async fn measure(arguments: Arguments, report: &mut Report) {
     };
     let mut subject = Subject::start_in(site, Told::OnePerson, Vec::new()).await;
     let session = directory(&subject, &mails).await;
-    let rows = rows.get_or_insert_with(|| {
-        // Pages that are changed here keep their checksums.
-        checksums::install();
-        let mut conn = SqliteConnection::establish(subject.site.database().to_str().unwrap()).unwrap();
-        conn.batch_execute("PRAGMA busy_timeout = 60000").unwrap();
-        Rows::Sqlite(Box::new(conn))
-    });
+    // Pages that are changed here keep their checksums.
+    checksums::install();
+    let rows = rows.get_or_insert_with(|| Rows::Sqlite(subject.site.database()));
     rows.fill(arguments.open).await;
     let pages = [
         ("waiting for me", "inbox?list=mine".to_owned()),

@@ -1,5 +1,7 @@
 //! Changes rows behind a server's back, so that a test has rows that no present version of the program would leave.
 
+use std::path::Path;
+
 use diesel::connection::SimpleConnection;
 use diesel::sql_types::{BigInt, Text};
 use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
@@ -12,9 +14,13 @@ pub async fn change(app: &TestApp, sql: &str) {
     if let Some(scratch) = app.scratch() {
         return Cluster::of_this_process().sql(scratch.name(), sql).await;
     }
-    let file = app.folder().join("placet.db");
+    change_file(&app.folder().join("placet.db"), sql);
+}
+
+/// Runs SQL on the SQLite database in a file, beside the server that uses it.
+pub fn change_file(file: &Path, sql: &str) {
     let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
-    conn.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}")).unwrap();
+    conn.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}")).unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
 /// The result of a query for one `number` on a server's database, of either kind.

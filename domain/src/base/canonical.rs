@@ -96,6 +96,18 @@ pub fn members<'a>(bytes: &'a [u8], seen: impl FnMut(&'a [u8], &'a [u8])) -> Opt
     walk.rest.is_empty().then_some(())
 }
 
+/// The canonical bytes of a value whose members stand in canonical order: the same bytes as [`json::canonical`] returns, but faster. The
+/// order is checked, so a value in another order is only slower.
+///
+/// # Errors
+///
+/// As [`json::canonical`]; only a floating-point number that is none (NaN) becomes `null` here. JSON has no such number, so none was ever
+/// read.
+pub fn in_order(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let bytes = serde_json::to_vec(value)?;
+    if members(&bytes, |_, _| {}).is_some() { Ok(bytes) } else { json::canonical(value) }
+}
+
 /// The numbers of an object in canonical bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
@@ -332,6 +344,7 @@ mod tests {
         for value in samples() {
             let text = String::from_utf8(json::canonical(&value).unwrap()).unwrap();
             assert!(passes(&text), "{text}");
+            assert_eq!(in_order(&value).unwrap(), text.as_bytes());
         }
     }
 

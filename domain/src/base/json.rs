@@ -6,8 +6,6 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
 
-use super::canonical::members as canonical_members;
-
 /// How deep arrays and objects may nest.
 pub const DEPTH_MAX: usize = 32;
 
@@ -53,17 +51,6 @@ fn read(bytes: &[u8], is_bounded: bool) -> Result<Value, serde_json::Error> {
 /// A number that JSON cannot hold; [`parse`] accepts none.
 pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::Error> {
     serde_json_canonicalizer::to_vec(value)
-}
-
-/// The canonical bytes of a value whose members stand in canonical order: the same bytes as [`canonical`] returns, but faster. The order is
-/// checked, so a value in another order is only slower.
-///
-/// # Errors
-///
-/// As [`canonical`]; only a floating-point number that is none (NaN) becomes `null` here. JSON has no such number, so none was ever read.
-pub fn canonical_in_order(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::Error> {
-    let bytes = serde_json::to_vec(value)?;
-    if canonical_members(&bytes, |_, _| {}).is_some() { Ok(bytes) } else { canonical(value) }
 }
 
 /// The canonical bytes of an object, as [`canonical`] returns them, but faster.
@@ -305,10 +292,8 @@ mod tests {
             let mut bytes = Vec::new();
             let short = write_canonical(&mut bytes, &value).ok().map(|()| String::from_utf8(bytes).unwrap());
             assert_eq!(short, canonical(&value).ok().map(|bytes| String::from_utf8(bytes).unwrap()), "{value}");
-            let in_order = canonical_in_order(&value).ok().map(|bytes| String::from_utf8(bytes).unwrap());
-            assert_eq!(in_order, short, "{value}");
             if let Value::Object(members) = &value {
-                assert_eq!(canonical_object(members).ok(), in_order.map(String::into_bytes), "{value}");
+                assert_eq!(canonical_object(members).ok(), short.map(String::into_bytes), "{value}");
             }
         }
     }

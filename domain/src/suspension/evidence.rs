@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::base::canonical::in_order;
 use crate::base::ids::{IntentId, SuspensionId};
-use crate::base::json::{canonical, canonical_in_order};
+use crate::base::json::canonical;
 use crate::base::sealed::Hash;
 use crate::base::time::naive;
 use crate::form::Schema;
@@ -72,7 +73,7 @@ impl Evidence {
             reversibility: grounds.and_then(|grounds| grounds.reversibility),
             earlier_decisions: grounds.iter().flat_map(|grounds| &grounds.earlier).map(ShownDecision::of).collect(),
         };
-        let presented_hash = Hash::of(&canonical_in_order(&presented).ok()?);
+        let presented_hash = Hash::of(&in_order(&presented).ok()?);
         let proposal = question.proposal.as_deref();
         let action = proposal.map_or(&question.context, |proposal| proposal.current(&open.counted));
         let proposed_digest = match proposal {

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 mod access;
+mod assigned;
 mod containers;
 mod coordinators;
 mod demands;
@@ -30,7 +31,6 @@ use domain::base::json::canonical;
 use domain::base::name::Owner;
 use domain::base::passkey::{Assertion, Octets};
 use domain::base::time::from_micros;
-use domain::intent::assignment::{Assigned, Unassigned};
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
     ClientEvent, Event, Expired, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
@@ -503,14 +503,6 @@ fn recorded() -> Vec<Event> {
     records.into_iter().map(|record| Event::Recorded(Box::new(record))).collect()
 }
 
-fn assigned() -> Vec<Event> {
-    let bare = Assigned { agent_id: "helper".into(), role: "worker".into(), delegated_by: None, payload: None };
-    let payload = Some(object(json!({"part": 1})));
-    let whole = Assigned { agent_id: "bot/2".into(), delegated_by: Some("bot/1".into()), payload, ..bare.clone() };
-    let unassigned = Unassigned { agent_id: "helper".into() };
-    vec![Event::AgentAssigned(Box::new(bare)), Event::AgentAssigned(Box::new(whole)), Event::AgentUnassigned(unassigned)]
-}
-
 /// Requests to people that do not suspend the intent, and the answers to them.
 fn requested() -> Vec<Event> {
     let request = |kind, requested: Requested| {
@@ -551,7 +543,8 @@ fn requested() -> Vec<Event> {
 
 /// Examples of every kind of event, in the order of the lines of `golden.jsonl`; new ones are added at the end.
 fn kinds() -> Vec<Event> {
-    let before = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned()];
+    let before =
+        [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned::events()];
     before
         .into_iter()
         .chain([

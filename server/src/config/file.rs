@@ -50,7 +50,7 @@ pub(super) struct FileConfig {
     pub(super) channels: ChannelsSection,
     pub(super) questions: QuestionsSection,
     pub(super) subscriptions: SubscriptionsSection,
-    pub(super) a2a: A2aSection,
+    pub(super) agent_to_agent: A2aSection,
     pub(super) retention: RetentionSection,
     pub(super) inbox: InboxSection,
     pub(super) limits: LimitsSection,

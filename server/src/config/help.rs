@@ -22,7 +22,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [[channels.webhook]]  name, url, secret, secret_file, previous_secret, previous_secret_file, allow_subnets, recipient, links, template
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [subscriptions]       hosts, allow_subnets
-  [a2a]                 enabled = true or false
+  [agent_to_agent]      enabled = true or false
   [retention]           days
   [inbox]               reasons = [\"Out of budget\", …]
   [[inbox.together]]    agent, response_type = \"confirm\" or \"choice\"

@@ -16,7 +16,7 @@ pub(super) const KEYS: [&str; 90] = [
     "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets", "min_distance_seconds", "asks_per_hour", "min_interval_seconds",
     "hosts",
-    "a2a", "enabled",
+    "agent_to_agent", "enabled",
     "days",
     "inbox", "reasons", "together", "agent", "response_type",
     "witness", "key", "mail", "to", "hours",

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// `[a2a]` in the file.
+/// `[agent_to_agent]` in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct A2aSection {

@@ -42,10 +42,7 @@ pub(super) fn may<R: Rows>(
     action: Action,
     now: DateTime<Utc>,
 ) -> Decided<()> {
-    let parent = match is_at_home(principal, &loaded.intent) {
-        true => None,
-        false => parent_of(rows, loaded)?,
-    };
+    let parent = if is_at_home(principal, &loaded.intent) { None } else { parent_of(rows, loaded)? };
     let workers = if action == Action::Resume { workers(rows, loaded, now)? } else { Vec::new() };
     let stopped = loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref());
     let stopped = stopped.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });

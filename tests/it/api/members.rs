@@ -529,12 +529,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "GrantAccessRequest" => agent.post(&format!("{path}/acl/entries"), body).await,
         "SetAclRequest" => agent.send(agent.request("PUT", &format!("{path}/acl")).json(&body)).await,
         "RequestAccessRequest" => agent.post(&format!("{path}/access-requests"), body).await,
-        "ApproveAccessRequest" | "DenyAccessRequest" => {
-            let asked = agent.post(&format!("{path}/access-requests"), json!({"principal_id": "a"})).await.ok();
-            let verdict = if schema == "DenyAccessRequest" { "deny" } else { "approve" };
-            let one = format!("{path}/access-requests/{}/{verdict}", asked["id"].as_str().unwrap());
-            operator.post(&one, body).await
-        }
+        "ApproveAccessRequest" | "DenyAccessRequest" => on_an_access_request(&agent, &operator, schema, &path, body).await,
         "GovernancePolicy" => {
             agent.send(agent.request("PUT", &format!("{path}/governance")).header("if-match", "1").json(&body)).await
         }
@@ -581,6 +576,13 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "DecideCheckpointRequest" => work::at_a_checkpoint(&agent, &operator, intent, body).await,
         _ => work::on_a_task(&agent, schema, intent, body).await,
     }
+}
+
+/// Decides a request for access.
+async fn on_an_access_request(agent: &Api, operator: &Api, schema: &str, path: &str, body: Value) -> Reply {
+    let asked = agent.post(&format!("{path}/access-requests"), json!({"principal_id": "a"})).await.ok();
+    let verdict = if schema == "DenyAccessRequest" { "deny" } else { "approve" };
+    operator.post(&format!("{path}/access-requests/{}/{verdict}", asked["id"].as_str().unwrap()), body).await
 }
 
 /// Sends a request that changes a portfolio.

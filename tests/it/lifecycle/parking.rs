@@ -1,7 +1,5 @@
 //! Parks: an agent stops by itself until an event comes, a time is over, or a principal lets it go on.
 
-#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
-
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use domain::suspension::stop::{EVENT_NAME_MAX, EVENT_PAYLOAD_BYTES_MAX, TIMEOUT_MINUTES_MAX};
@@ -157,7 +155,7 @@ on_each_store! {
         app.outage(600).await;
         assert_eq!(stands(&agent, intent, &id).await, waits());
         let expires_at = agent.suspension(&id).await["expires_at"].as_str().unwrap().to_owned();
-        assert!(expires_at > "2026-11-24T08:15:00".to_owned(), "{expires_at}");
+        assert!(expires_at.as_str() > "2026-11-24T08:15:00", "{expires_at}");
         assert!(since_it_began(&agent, intent).await.contains(&"lifecycle.extended".to_owned()));
         app.advance(3600).await;
         assert_eq!(stands(&agent, intent, &id).await, goes_on("timeout"));

@@ -174,7 +174,7 @@ on_each_store! {
         assert!(taken.html.contains("&#60;script&#62;alert(1)") && !taken.html.contains("<script>alert"), "{}", taken.html);
         let large = "x".repeat(domain::suspension::draft::DRAFT_BYTES_MAX + 1);
         let refused = bob.post(&second, &[("nonce", &nonce), ("field./cap", &large), ("draft", "save")]).await;
-        assert!(refused.status == 422 && refused.html.contains("a draft has at most 65536 bytes of text") && refused.html.contains(&large), "{}", refused.status);
+        assert!(refused.status == 422 && refused.html.contains("a draft has at most 64 KiB of text") && refused.html.contains(&large), "{}", refused.status);
         assert!(is_open(app, &id).await);
     }
 
