@@ -152,7 +152,7 @@ async fn a_signal_ends_the_demo_without_leaving_anything_behind() {
 async fn a_demo_answers_only_with_what_is_offered() {
     let demo = Demo::new();
     let ended = demo.start(&["--answer", "maybe"]).finish().await;
-    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
     assert!(ended.stderr.contains("approve, deny, escalate"), "{ended:?}");
     demo.leaves_nothing_behind();
 }
