@@ -26,7 +26,7 @@ pub enum StopCommand {
         reason: String,
         /// The conditions under which it goes on; absent if it waits to be resumed.
         conditions: Option<Box<Conditions>>,
-        /// Who is expected to let it go on.
+        /// The principal that is expected to let it go on.
         resume_owner: ResumeOwner,
     },
     /// An event came.
@@ -49,7 +49,7 @@ pub enum StopCommand {
         suspension_id: SuspensionId,
         /// The handle that the caller holds, if it named one; it must be the id of the suspension.
         handle: Option<String>,
-        /// What the agent is given for its work.
+        /// The input of the agent for its work.
         input: Option<Value>,
         /// Whether the agent goes on with all that it remembers.
         continue_transcript: bool,

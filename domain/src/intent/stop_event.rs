@@ -80,7 +80,7 @@ pub struct Parked {
     /// When the time of the conditions is over.
     #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// Who is expected to let it go on.
+    /// The principal that is expected to let it go on.
     pub resume_owner: ResumeOwner,
     /// The subject that parked it.
     pub parked_by: String,
@@ -124,7 +124,7 @@ pub struct Resumed {
     pub suspension_id: SuspensionId,
     /// Why.
     pub cause: Cause,
-    /// What the agent is given for its work.
+    /// The input of the agent for its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Whether the agent goes on with all that it remembers.

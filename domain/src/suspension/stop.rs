@@ -86,7 +86,7 @@ impl Stage {
     }
 }
 
-/// What happens when no condition came in time.
+/// The effect when no condition was met in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
@@ -176,7 +176,7 @@ pub struct Trigger {
 pub struct Timeout {
     /// How many minutes after the intent was parked.
     pub duration_minutes: u32,
-    /// What happens then.
+    /// The effect when it is over.
     pub on_timeout: OnTimeout,
     /// The input, for `resume_with_input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,7 +191,7 @@ pub struct Fired {
     pub name: String,
     /// Where it comes from.
     pub provider: Provider,
-    /// What it carries.
+    /// The payload of the event.
     pub payload: Option<Value>,
 }
 
@@ -214,7 +214,7 @@ impl Conditions {
     }
 }
 
-/// Who is expected to let a parked intent go on. It gives no right: that follows from the credential.
+/// The principal that is expected to let a parked intent go on. It gives no right: that follows from the credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeOwner {
@@ -257,7 +257,7 @@ pub enum Cause {
     Closed,
 }
 
-/// What the principal wants who stops an intent; only the event of the stop keeps it.
+/// The wishes of the principal that stops an intent; only the event of the stop keeps them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
     /// How the agent is asked to stop; absent if it parked itself.
@@ -270,7 +270,7 @@ pub struct Terms {
     pub initiated_by: String,
     /// The conditions under which it goes on.
     pub conditions: Option<Conditions>,
-    /// Who is expected to let it go on; absent if it is paused.
+    /// The principal that is expected to let it go on; absent if it is paused.
     pub resume_owner: Option<ResumeOwner>,
 }
 
@@ -279,7 +279,7 @@ pub struct Terms {
 pub struct Gone {
     /// Why.
     pub cause: Cause,
-    /// What the agent is given for its work.
+    /// The input of the agent for its work.
     pub input: Option<Value>,
     /// Whether the agent goes on with all that it remembers.
     pub continue_transcript: bool,

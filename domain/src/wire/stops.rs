@@ -34,7 +34,7 @@ pub struct ParkRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub conditions: Option<Value>,
-    /// Who is expected to let it go on: `server` by default with conditions, and `parent` without. It gives no right.
+    /// The principal that is expected to let it go on: `server` by default with conditions, and `parent` without. It gives no right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_owner: Option<ResumeOwner>,
 }
@@ -46,7 +46,7 @@ pub struct FireRequest {
     /// The name of the event: letters, digits and characters of `._:/@-`.
     #[schema(min_length = 1, max_length = 200)]
     pub name: String,
-    /// What it carries, at most 64 KiB: the input of the agents that it wakes.
+    /// The payload of the event, at most 64 KiB: the input of the agents that it wakes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub payload: Option<Value>,
@@ -72,7 +72,7 @@ pub struct SettleRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeRequest {
-    /// What the agent is given for its work: any JSON of at most 64 KiB, and no blank text.
+    /// The input of the agent for its work: any JSON of at most 64 KiB, and no blank text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub input: Option<Value>,
@@ -128,14 +128,14 @@ pub struct StopRecord {
     #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<DateTime<Utc>>,
-    /// Who is expected to let it go on; absent if it is paused.
+    /// The principal that is expected to let it go on; absent if it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_owner: Option<ResumeOwner>,
     /// How it ended; null while it is open.
     pub resolution: Option<StopResolution>,
     /// Why it ended; null while it is open.
     pub cause: Option<Cause>,
-    /// What the agent is given for its work; absent if it is given nothing.
+    /// The input of the agent for its work; absent if it is given nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub input: Option<Value>,
