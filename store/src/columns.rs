@@ -310,6 +310,7 @@ columns!(
         quorum: Option<Json<Quorum>>,
         form: Option<Json<Schema>>,
         hands: Option<Json<domain::suspension::hands::Hands>>,
+        places: Option<Json<Vec<String>>>,
     }
 );
 
@@ -326,6 +327,7 @@ impl SuspensionColumns {
             intent: self.intent,
             event: self.event,
             ending_event: self.ending_event,
+            places: self.places.map(|places| places.0).unwrap_or_default(),
             suspension: Suspension {
                 id: SuspensionId(self.id.0),
                 intent_id,

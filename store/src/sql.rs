@@ -124,7 +124,7 @@ pub(crate) struct Written(String);
 
 impl Written {
     /// Serializes a value.
-    pub(crate) fn of(value: &impl Serialize) -> serde_json::Result<Self> {
+    pub(crate) fn of(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Self> {
         serde_json::to_string(value).map(Self)
     }
 }
@@ -204,6 +204,6 @@ where
 }
 
 /// Serializes a value that may be absent.
-pub(crate) fn written<T: Serialize>(value: Option<&T>) -> serde_json::Result<Option<Written>> {
+pub(crate) fn written<T: Serialize + ?Sized>(value: Option<&T>) -> serde_json::Result<Option<Written>> {
     value.map(Written::of).transpose()
 }

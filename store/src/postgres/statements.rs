@@ -294,6 +294,7 @@ insert!(
         asker_owner: Owned,
         quorum: Option<Written>,
         form: Option<Written>,
+        places: Option<Written>,
     } with { refusals = "0" }
 );
 
@@ -307,7 +308,7 @@ statement!(
         ", resolved_by = " resolved_by: Option<String> = Nullable<Text>,
         ", metadata = " metadata: Option<Written> = Nullable<Document>,
         ", ending_event = " ending_event: i64 = BigInt,
-        ", version = " version: i32 = Integer,
+        ", places = NULL, version = " version: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } " AND resolution IS NULL"
 );
@@ -349,7 +350,9 @@ statement!(
 
 statement!(
     DeleteInbox {
-        "DELETE FROM inbox WHERE suspension = " suspension: i64 = BigInt,
+        "DELETE FROM inbox WHERE place = " place: String = Text,
+        " AND due_at = " due_at: At = Moment,
+        " AND suspension = " suspension: i64 = BigInt,
     } ""
 );
 

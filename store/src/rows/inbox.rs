@@ -33,11 +33,11 @@ pub(crate) struct ListedRow {
 pub(crate) trait WriteInbox {
     /// Puts an open question at these places. A place at which it stands already is passed over. `keeps_owner` says whether the question
     /// keeps the owner of the key that asked from answering.
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place], keeps_owner: bool) -> RowsResult<()>;
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()>;
     /// Gives an open question another time in the order of its places.
-    fn move_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
-    /// Takes a question that has ended from all its places.
-    fn take_from_inbox(&mut self, suspension: i64) -> RowsResult<()>;
+    fn move_in_inbox(&mut self, suspension: i64, places: &[String], from: DateTime<Utc>, to: DateTime<Utc>) -> RowsResult<()>;
+    /// Takes a question from these places, at which it stands with the time `due_at`.
+    fn take_from_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String]) -> RowsResult<()>;
     /// Notes that a person, by an address in small letters, has answered a question.
     fn insert_answered(&mut self, person: &str, suspension: i64) -> RowsResult<()>;
     /// Notes that a person has taken the answer back.

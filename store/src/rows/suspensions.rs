@@ -22,6 +22,8 @@ pub(crate) struct SuspensionRow {
     pub(crate) event: i64,
     /// The event by which it ended; absent while it is open, and if it ended before this was kept.
     pub(crate) ending_event: Option<i64>,
+    /// Where it stands in the inboxes of people as long as it is open: the texts of its [places](domain::suspension::place::Place).
+    pub(crate) places: Vec<String>,
     pub(crate) suspension: Suspension,
 }
 
@@ -55,6 +57,8 @@ pub(crate) trait WriteSuspensions {
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Writes in whose hands an open question is.
     fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()>;
+    /// Writes where an open question stands in the inboxes of people.
+    fn save_places(&mut self, suspension: i64, places: &[String]) -> RowsResult<()>;
     /// Writes the asker's own name for questions of this kind.
     fn save_question_key(&mut self, suspension: i64, key: &str) -> RowsResult<()>;
     /// Stores the span under which the question was asked.

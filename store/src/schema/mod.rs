@@ -220,6 +220,7 @@ diesel::table! {
         form -> Nullable<Document>,
         hands -> Nullable<Document>,
         question_key -> Nullable<Text>,
+        places -> Nullable<Document>,
     }
 }
 

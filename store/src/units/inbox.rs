@@ -1,9 +1,11 @@
 //! Keeps the inboxes of people: the places of each open question, and the questions that a person has answered.
 //!
 //! Guarantee: a question stands at its places from the commit that asks it to the commit that ends it. Mechanism: the rows are written
-//! with the events that imply them. Failure: a program of an earlier version, which does not know these rows, leaves the places of the
-//! questions that it ends; a list passes over questions that have ended.
+//! with the events that imply them, and the row of the question names its places, so that its end finds them by their keys. Failure: a
+//! program of an earlier version, which does not know these rows, leaves the places of the questions that it ends; a list passes over
+//! questions that have ended.
 
+use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::intent::event::{AnswerCounted, AnswerTakenBack, Event, Resumed};
 use domain::intent::hands::HandsEvent;
@@ -14,55 +16,77 @@ use domain::suspension::{Question, Suspension};
 use super::loaded::Loaded;
 use crate::inbox_columns::NO_DEADLINE;
 use crate::rows::prelude::*;
-use crate::rows::{RowsError, RowsResult};
+use crate::rows::{RowsError, RowsResult, SuspensionRow};
 
-/// Puts a question into the inboxes of the people who are told of it, or to whom it is assigned.
-pub(super) fn put<R: Rows>(
-    rows: &mut R,
-    rid: i64,
-    suspension: &Suspension,
-    question: &Question,
-    told: &[String],
-) -> RowsResult<()> {
-    rows.put_in_inbox(rid, suspension.expires_at.unwrap_or(NO_DEADLINE), &question.places(told), question.separation.is_some())
+/// Where a question stands when these people are told of it.
+pub(super) fn places(question: &Question, told: &[String]) -> Vec<String> {
+    let mut places: Vec<String> = question.places(told).iter().map(Place::to_string).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Puts a question that was just asked into the inboxes at its places.
+pub(super) fn put<R: Rows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<()> {
+    rows.put_in_inbox(row.rid, due_at(&row.suspension), &row.places, question.separation.is_some())
 }
 
 /// Puts an open question into the inboxes of further people who are told of it.
 pub(super) fn put_further<R: Rows>(
     rows: &mut R,
-    loaded: &Loaded,
+    loaded: &mut Loaded,
     id: SuspensionId,
     question: &Question,
     told: &[String],
 ) -> RowsResult<()> {
-    let suspension = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("people are told of no question"))?;
-    put(rows, loaded.suspension_row(id)?.rid, suspension, question, told)
+    add(rows, loaded, id, question, places(question, told))
 }
 
 /// Moves an open question that is in other hands to the inboxes of the people who have it now.
-pub(super) fn hand<R: Rows>(
-    rows: &mut R,
-    rid: i64,
-    suspension: &Suspension,
-    question: &Question,
-    change: &HandsEvent,
-) -> RowsResult<()> {
-    let (due_at, keeps_owner) = (suspension.expires_at.unwrap_or(NO_DEADLINE), question.separation.is_some());
+pub(super) fn hand<R: Rows>(rows: &mut R, loaded: &mut Loaded, question: &Question, change: &HandsEvent) -> RowsResult<()> {
+    let id = change.suspension_id();
     match change {
         HandsEvent::Claimed(_) | HandsEvent::Released(_) => Ok(()),
         // The person who has handed the place on stays where the question stands by a group or a role: the lists leave that person out.
-        HandsEvent::Delegated(delegated) => rows.put_in_inbox(rid, due_at, &[Place::Person(delegated.to.clone())], keeps_owner),
+        HandsEvent::Delegated(delegated) => {
+            add(rows, loaded, id, question, vec![Place::Person(delegated.to.clone()).to_string()])
+        }
         HandsEvent::Reassigned(_) => {
-            rows.take_from_inbox(rid)?;
-            rows.put_in_inbox(rid, due_at, &question.places(&[]), keeps_owner)
+            take(rows, loaded, id)?;
+            loaded.suspension_row_mut(id)?.places.clear();
+            add(rows, loaded, id, question, places(question, &[]))
         }
     }
 }
 
+/// Puts an open question at these places, too.
+fn add<R: Rows>(rows: &mut R, loaded: &mut Loaded, id: SuspensionId, question: &Question, places: Vec<String>) -> RowsResult<()> {
+    let open = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("people are told of no question"))?;
+    let due_at = due_at(open);
+    let row = loaded.suspension_row_mut(id)?;
+    let new: Vec<String> = places.into_iter().filter(|place| !row.places.contains(place)).collect();
+    rows.put_in_inbox(row.rid, due_at, &new, question.separation.is_some())?;
+    row.places.extend(new);
+    rows.save_places(row.rid, &row.places)
+}
+
+/// Takes a question from all its places.
+fn take<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
+    let row = loaded.suspension_row(id)?;
+    let suspension = loaded.intent.suspension(id).unwrap_or(&row.suspension);
+    rows.take_from_inbox(row.rid, due_at(suspension), &row.places)
+}
+
+/// The time of a question in the order of the deadlines.
+fn due_at(suspension: &Suspension) -> DateTime<Utc> {
+    suspension.expires_at.unwrap_or(NO_DEADLINE)
+}
+
 /// Takes a question that an event has ended out of all inboxes, and notes which people answered it.
-pub(super) fn end<R: Rows>(rows: &mut R, rid: i64, event: &Event) -> RowsResult<()> {
-    rows.take_from_inbox(rid)?;
+pub(super) fn end<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId, event: &Event) -> RowsResult<()> {
+    take(rows, loaded, id)?;
     if let Event::Resumed(resumed) = event {
+        let rid = loaded.suspension_row(id)?.rid;
         for person in answerers(resumed) {
             rows.insert_answered(&person, rid)?;
         }

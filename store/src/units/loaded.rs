@@ -133,6 +133,11 @@ impl Loaded {
             .find(|row| row.suspension.id == id)
             .ok_or(RowsError::Inconsistent("an event names a suspension that was not loaded"))
     }
+
+    pub(super) fn suspension_row_mut(&mut self, id: SuspensionId) -> RowsResult<&mut SuspensionRow> {
+        let found = self.suspensions.iter_mut().find(|row| row.suspension.id == id);
+        found.ok_or(RowsError::Inconsistent("a change of a question that is not loaded"))
+    }
 }
 
 pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>) -> RowsResult<Loaded> {

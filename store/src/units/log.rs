@@ -240,14 +240,17 @@ fn asked<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     let rid = rows.next(Table::Suspensions)?;
+    let people = question.recipients_during(1..=1);
     let row = SuspensionRow {
         rid,
         intent: loaded.row.rid,
         event: loaded.row.last_event,
         ending_event: None,
+        places: inbox::places(question, &people),
         suspension: suspension.clone(),
     };
     rows.insert_suspension(&row)?;
+    inbox::put(rows, &row, question)?;
     if let Some(client_id) = &question.client_id {
         rows.insert_client_id(loaded.row.rid, client_id, rid)?;
     }
@@ -284,8 +287,6 @@ fn asked<R: Rows>(
     if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
         rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
     }
-    let people = question.recipients_during(1..=1);
-    inbox::put(rows, rid, suspension, question, &people)?;
     let routes = env.channels.routes(question.channel_at(1), &people);
     queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
 }
@@ -294,7 +295,7 @@ fn asked<R: Rows>(
 fn ask_again<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
-    loaded: &Loaded,
+    loaded: &mut Loaded,
     renotified: &Renotified,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
@@ -320,7 +321,7 @@ fn ask_again<R: Rows>(
 }
 
 /// Queues the messages to the people who are asked because no person of an attempt can be reached.
-fn fail_over<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, failover: &Failover, now: DateTime<Utc>) -> RowsResult<()> {
+fn fail_over<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, failover: &Failover, now: DateTime<Utc>) -> RowsResult<()> {
     rows.notice(Notice::Fact(Fact::FailedOver));
     let row = loaded.suspension_row(failover.suspension_id)?;
     let (suspension, question) = (row.rid, rows.reads().question(row)?);
@@ -362,7 +363,8 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
 fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
     touch(rows, loaded, extended.suspension_id)?;
     let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
-    rows.move_in_inbox(suspension, extended.new_expires_at)?;
+    let places = &loaded.suspension_row(extended.suspension_id)?.places;
+    rows.move_in_inbox(suspension, places, extended.old_expires_at, extended.new_expires_at)?;
     rows.move_deadline(suspension, extended.new_expires_at)?;
     let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
     // A timer that was put off is not found under its old time, and stays. If it fires before the new deadline, it does nothing.
@@ -396,7 +398,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
         rows.save_hands(rid, &hands)?;
     }
     rows.notice(Notice::Suspension(ended.id));
-    inbox::end(rows, rid, event)?;
+    inbox::end(rows, loaded, id, event)?;
     if ended.quorum.is_some() {
         rows.delete_answers(rid)?;
         rows.delete_alerts(rid)?;
@@ -470,8 +472,7 @@ fn hand<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, change: &Hand
     let id = change.suspension_id();
     let open = loaded.intent.opened(id).ok_or(RowsError::Inconsistent("a change of a question that is not open"))?;
     let (hands, attempt) = (open.hands.clone(), open.attempt);
-    let row = loaded.suspensions.iter_mut().find(|row| row.suspension.id == id);
-    let row = row.ok_or(RowsError::Inconsistent("a change of a question that is not loaded"))?;
+    let row = loaded.suspension_row_mut(id)?;
     rows.save_hands(row.rid, &hands)?;
     // What is read of the question from now on in this transaction has the new hands.
     row.suspension.hands = hands;
@@ -481,7 +482,7 @@ fn hand<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, change: &Hand
         return Ok(());
     }
     let question = rows.reads().question(&row)?;
-    inbox::hand(rows, row.rid, &row.suspension, &question, change)?;
+    inbox::hand(rows, loaded, &question, change)?;
     let routes = env.channels.routes(question.channel_at(attempt), change.told());
     ask(rows, env, row.rid, attempt, routes, now)
 }

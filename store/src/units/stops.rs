@@ -109,7 +109,7 @@ fn begin<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
     let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
     let rid = rows.next(Table::Suspensions)?;
     let (intent, event) = (loaded.row.rid, loaded.row.last_event);
-    let row = SuspensionRow { rid, intent, event, ending_event: None, suspension: stop.suspension.clone() };
+    let row = SuspensionRow { rid, intent, event, ending_event: None, places: Vec::new(), suspension: stop.suspension.clone() };
     rows.insert_suspension(&row)?;
     rows.insert_stop(rid, stop.stage)?;
     for (name, provider) in waits_for(stop) {

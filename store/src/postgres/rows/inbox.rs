@@ -17,22 +17,27 @@ use crate::schema::{answered, counted_answers, inbox, intents, suspensions};
 use crate::sql::{At, Key, Owned};
 
 impl WriteInbox for Writing<'_> {
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place], keeps_owner: bool) -> RowsResult<()> {
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()> {
         for place in places {
             self.session
-                .later(hot::InsertInbox { place: place.to_string(), due_at: At(due_at), suspension, keeps_owner }, None)?;
+                .later(hot::InsertInbox { place: place.clone(), due_at: At(due_at), suspension, keeps_owner }, None)?;
         }
         Ok(())
     }
 
-    fn move_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
-        let places = inbox::table.filter(inbox::suspension.eq(suspension));
-        diesel::update(places).set(inbox::due_at.eq(At(due_at))).execute(self.session.conn()?)?;
+    fn move_in_inbox(&mut self, suspension: i64, places: &[String], from: DateTime<Utc>, to: DateTime<Utc>) -> RowsResult<()> {
+        for place in places {
+            let row = inbox::table.find((place, At(from), suspension));
+            diesel::update(row).set(inbox::due_at.eq(At(to))).execute(self.session.conn()?)?;
+        }
         Ok(())
     }
 
-    fn take_from_inbox(&mut self, suspension: i64) -> RowsResult<()> {
-        self.session.later(hot::DeleteInbox { suspension }, None)
+    fn take_from_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String]) -> RowsResult<()> {
+        for place in places {
+            self.session.later(hot::DeleteInbox { place: place.clone(), due_at: At(due_at), suspension }, None)?;
+        }
+        Ok(())
     }
 
     fn insert_answered(&mut self, person: &str, suspension: i64) -> RowsResult<()> {

@@ -16,23 +16,26 @@ use crate::sql::{At, Owned};
 use crate::sqlite::statements as hot;
 
 impl WriteInbox for Writing<'_> {
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[Place], keeps_owner: bool) -> RowsResult<()> {
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()> {
         for place in places {
-            let place = place.to_string();
-            hot::InsertInbox { place: &place, due_at: &At(due_at), suspension: &suspension, keeps_owner: &keeps_owner }
+            hot::InsertInbox { place, due_at: &At(due_at), suspension: &suspension, keeps_owner: &keeps_owner }
                 .execute(self.conn)?;
         }
         Ok(())
     }
 
-    fn move_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
-        let places = inbox::table.filter(inbox::suspension.eq(suspension));
-        diesel::update(places).set(inbox::due_at.eq(At(due_at))).execute(self.conn)?;
+    fn move_in_inbox(&mut self, suspension: i64, places: &[String], from: DateTime<Utc>, to: DateTime<Utc>) -> RowsResult<()> {
+        for place in places {
+            let row = inbox::table.find((place, At(from), suspension));
+            diesel::update(row).set(inbox::due_at.eq(At(to))).execute(self.conn)?;
+        }
         Ok(())
     }
 
-    fn take_from_inbox(&mut self, suspension: i64) -> RowsResult<()> {
-        hot::DeleteInbox { suspension: &suspension }.execute(self.conn)?;
+    fn take_from_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String]) -> RowsResult<()> {
+        for place in places {
+            hot::DeleteInbox { place, due_at: &At(due_at), suspension: &suspension }.execute(self.conn)?;
+        }
         Ok(())
     }
 

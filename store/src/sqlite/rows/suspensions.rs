@@ -43,6 +43,7 @@ impl WriteSuspensions for Writing<'_> {
             asker_owner: &Owned(suspension.asked_by.owner.clone()),
             quorum: &written(suspension.quorum.as_ref())?,
             form: &written(suspension.schema.as_deref())?,
+            places: &written(Some(&row.places).filter(|places| !places.is_empty()))?,
         }
         .execute(self.conn)?;
         Ok(())
@@ -92,6 +93,12 @@ impl WriteSuspensions for Writing<'_> {
     fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()> {
         let hands = written((!hands.is_untouched()).then_some(hands))?;
         diesel::update(suspensions::table.find(suspension)).set(suspensions::hands.eq(hands)).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_places(&mut self, suspension: i64, places: &[String]) -> RowsResult<()> {
+        let places = written(Some(places).filter(|places| !places.is_empty()))?;
+        diesel::update(suspensions::table.find(suspension)).set(suspensions::places.eq(places)).execute(self.conn)?;
         Ok(())
     }
 
