@@ -93,7 +93,7 @@ macro_rules! tuples {
     };
 }
 
-tuples!(A B C D E F G H I J K L M N O P Q R S T U V W X Y Z Aa Bb Cc Dd Ee);
+tuples!(A B C D E F G H I J K L M N O P Q R S T U V W X Y Z Aa Bb Cc Dd Ee Ff);
 
 /// A table of both databases.
 #[derive(Clone, Copy, Debug)]
