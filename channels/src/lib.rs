@@ -35,8 +35,8 @@ pub use self::{
     session::SessionError,
     smtp_server::SettingsError,
     webhook::{
-        CheckpointHook, Notification, NotificationData, Refusal, Subscribers, TOTAL_TIMEOUT, Template, Unresolved,
-        WebhookChannel, WebhookSettings, WebhookSettingsError, WitnessAnswer, WitnessEndpoint,
+        Notification, NotificationData, Refusal, SignedHook, Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel,
+        WebhookSettings, WebhookSettingsError, WitnessAnswer, WitnessEndpoint,
     },
 };
 

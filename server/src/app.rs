@@ -15,7 +15,7 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
 use channels::{
-    Channel, CheckpointHook, CheckpointPost, EmailChannel, EmailSettings, MemoryMailbox, Postbox, Subscribers, WebhookChannel,
+    Channel, CheckpointPost, EmailChannel, EmailSettings, MemoryMailbox, Postbox, SignedHook, Subscribers, WebhookChannel,
     Withheld, WitnessEndpoint,
 };
 use chrono::TimeDelta;
@@ -54,7 +54,8 @@ use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::logins::Logins;
 use crate::worker::subscriptions::Subscriptions;
-use crate::worker::{scrub, streams, upkeep};
+use crate::worker::wakes::Wakes;
+use crate::worker::{scrub, streams, upkeep, wakes};
 use crate::{api, edge, log, protocols};
 
 /// How long requests may take to end when the server stops, in seconds.
@@ -120,6 +121,7 @@ impl App {
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
         let ways = ways(&config, mailbox.as_ref(), address)?;
+        let (wake_rules, wake_endpoints) = wakes::of_config(&config.wakes, config.mode, address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let (asking, rules) = ((config.asking.channels.clone(), config.asking.pressing), config.asking.floors.agents.clone());
@@ -127,7 +129,12 @@ impl App {
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
         let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
-        let store = store::open(&config.database, Exclusive::Serve, surroundings.at(site(&public_url)).ruled_by(rules)).await?;
+        let store = store::open(
+            &config.database,
+            Exclusive::Serve,
+            surroundings.at(site(&public_url)).ruled_by(rules).waking(wake_rules),
+        )
+        .await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
@@ -138,6 +145,7 @@ impl App {
         let link_secret = store.secret(LINK_SECRET).await?;
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
+        let wakes = Arc::new(Wakes::new(resources.clone(), wake_endpoints));
         let deliveries = Deliveries::new(resources, ways.lanes, public_url.clone(), &config.asking);
         let logins = ways.logins.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
         let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone).with_logins(logins));
@@ -154,7 +162,7 @@ impl App {
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
-        let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone()));
+        let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone(), wakes));
         let shared = web::Data::new(Shared::new(
             (store.clone(), checkpoints.clone()),
             config.asking,
@@ -455,7 +463,7 @@ fn second_places(
             .with_context(|| format!("failed to use the witness {}", witness.key.name()))?;
         witnesses.push(LogWitness::new(witness.key.clone(), endpoint, store.clone()));
     }
-    let hook = log.webhook.as_ref().map(|settings| CheckpointHook::new(settings, &[address])).transpose();
+    let hook = log.webhook.as_ref().map(|settings| SignedHook::new(settings, &[address])).transpose();
     let hook = hook.context("failed to use the webhook of the log")?.map(|hook| Hook::new(hook, store.clone(), clock.clone()));
     let mails = post.zip(log.mail.clone());
     let mails = mails.map(|(post, settings)| Mails::new(post, settings, (store.clone(), clock.clone()), public_url));

@@ -81,6 +81,8 @@ mod tasks;
 mod tree;
 mod tree_columns;
 mod units;
+mod wake_columns;
+mod waking;
 pub mod work;
 
 pub use self::alerts::Alerts;
@@ -131,6 +133,7 @@ pub use self::units::absence::Awaited;
 pub use self::units::redact::Redacted;
 pub use self::units::retain::Retained;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;
+pub use self::waking::{LeasedWake, LeasedWakes, WakeGate, WakeTurn, Wakes};
 
 /// The mark of a database that a server in production has served. The mark is stored as one of the server's own secrets, and its
 /// random value means nothing. So it needs no table of its own, is made once, and moves along with the data.

@@ -67,6 +67,7 @@ pub trait Store:
     + crate::Passkeys
     + crate::Personal
     + crate::Stops
+    + crate::Wakes
     + Send
     + Sync
     + 'static

@@ -8,6 +8,7 @@ use domain::base::ids::Entropy;
 use domain::base::passkey::Site;
 use domain::suspension::channel::Channels;
 use domain::suspension::demand::AgentRule;
+use domain::suspension::wake::WakeRule;
 
 use crate::allowance::Allowance;
 use crate::host::clock_watch::ClockWatch;
@@ -26,6 +27,8 @@ pub struct Surroundings {
     pub allowance: Allowance,
     /// The operator's rules about the answers to agents.
     pub rules: Vec<AgentRule>,
+    /// The endpoints that are told when a suspension is over.
+    pub wakes: Vec<WakeRule>,
     /// Where people's passkeys belong; absent if the server's public address has no domain name.
     pub site: Option<Site>,
     /// Wakes the requests and workers that wait for a commit.
@@ -50,7 +53,7 @@ impl Surroundings {
         observer: Arc<dyn Observer>,
     ) -> Self {
         let hub = Arc::new(Hub::new(observer.clone()));
-        Self { clock, entropy, channels, pressing, allowance, rules: Vec::new(), site: None, hub, observer }
+        Self { clock, entropy, channels, pressing, allowance, rules: Vec::new(), wakes: Vec::new(), site: None, hub, observer }
     }
 
     /// The same, with the place where people's passkeys belong.
@@ -65,6 +68,12 @@ impl Surroundings {
         Self { rules, ..self }
     }
 
+    /// The same, with the endpoints that are told when a suspension is over.
+    #[must_use]
+    pub fn waking(self, wakes: Vec<WakeRule>) -> Self {
+        Self { wakes, ..self }
+    }
+
     /// The surroundings of one transaction; `clock` is the transaction's own.
     pub(crate) fn env<'a>(&'a self, clock: &'a dyn Clock, watch: &'a ClockWatch) -> Env<'a> {
         Env {
@@ -75,6 +84,7 @@ impl Surroundings {
             pressing: self.pressing,
             allowance: &self.allowance,
             rules: &self.rules,
+            wakes: &self.wakes,
             site: self.site.as_ref(),
             traced: self.observer.wants_spans(),
         }
@@ -114,6 +124,8 @@ pub(crate) struct Env<'a> {
     pub(crate) allowance: &'a Allowance,
     /// The operator's rules about the answers to agents.
     pub(crate) rules: &'a [AgentRule],
+    /// The endpoints that are told when a suspension is over.
+    pub(crate) wakes: &'a [WakeRule],
     /// Where people's passkeys belong.
     pub(crate) site: Option<&'a Site>,
     /// Whether spans are exported; if not, none are made or kept.

@@ -1,4 +1,5 @@
-//! Second places for checkpoints of the log that are reached over HTTP: an auditor's webhook, and witnesses.
+//! Endpoints for what concerns no person: an auditor's webhook and witnesses for checkpoints of the log, and the endpoints that are told when
+//! a suspension is over.
 //!
 //! The operator names them, so they may be in subnets that the operator opens. Apart from that they follow the rules of all webhooks:
 //! each connection goes to an address that was checked just before, without redirects and proxies.
@@ -16,10 +17,10 @@ use super::resolver::SystemLookup;
 use super::{WebhookSettings, WebhookSettingsError};
 use crate::DeliveryError;
 
-/// Posts signed checkpoints to the endpoint of an auditor.
-pub struct CheckpointHook(Endpoint);
+/// Posts signed messages to an endpoint that the operator named.
+pub struct SignedHook(Endpoint);
 
-impl CheckpointHook {
+impl SignedHook {
     /// Checks the settings; nothing is connected yet. `own` holds the addresses on which the server listens.
     pub fn new(settings: &WebhookSettings, own: &[SocketAddr]) -> Result<Self, WebhookSettingsError> {
         let filter = AddressFilter { allowed: settings.allow_subnets.clone(), own: own.to_vec() };

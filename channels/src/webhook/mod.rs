@@ -22,7 +22,7 @@ use self::address::AddressFilter;
 pub use self::address::Refusal;
 pub use self::endpoint::TOTAL_TIMEOUT;
 use self::endpoint::{Endpoint, is_this_machine, usable};
-pub use self::log_place::{CheckpointHook, WitnessAnswer, WitnessEndpoint};
+pub use self::log_place::{SignedHook, WitnessAnswer, WitnessEndpoint};
 pub use self::payload::Template;
 use self::payload::payload;
 pub use self::resolver::Unresolved;

@@ -24,6 +24,7 @@ pub mod retry;
 pub mod seeming;
 pub mod stop;
 pub mod stop_refusal;
+pub mod wake;
 
 pub use self::demand::RequiredAssurance;
 pub use self::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};

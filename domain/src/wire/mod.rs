@@ -31,6 +31,7 @@ mod stops;
 mod subscriptions;
 mod suspensions;
 mod tasks;
+mod wakes;
 
 pub use self::access::{
     AccessRequestList, AccessRequestStatus, AccessRequestView, AccessView, AclEntryView, AclView, ApproveAccessRequest,
@@ -97,3 +98,4 @@ pub use self::tasks::{
     ClaimTaskRequest, CompleteTaskRequest, CreateTaskRequest, DelegateTaskRequest, EscalateTaskRequest, FailTaskRequest,
     ReportProgressRequest, TaskView, UpdateTaskRequest,
 };
+pub use self::wakes::{WAKE_VALUE_BYTES_MAX, WakeData, WakeResolution, WakeView};

@@ -97,6 +97,17 @@ pub enum StopResolution {
     Cancelled,
 }
 
+impl StopResolution {
+    /// The word for a stop that ended in this way.
+    pub fn of(resolution: Resolution) -> Self {
+        match resolution {
+            Resolution::Responded => Self::Resumed,
+            Resolution::Expired => Self::Expired,
+            Resolution::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 /// An intent that is paused or parked, or was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StopRecord {
@@ -159,11 +170,7 @@ impl StopRecord {
     pub fn of(stop: &Stop) -> Self {
         let (suspension, terms, gone) = (&stop.suspension, stop.terms.as_ref(), stop.gone.as_ref());
         let ending = suspension.ending.as_ref();
-        let resolution = |ending: &Ending| match ending.resolution {
-            Resolution::Responded => StopResolution::Resumed,
-            Resolution::Expired => StopResolution::Expired,
-            Resolution::Cancelled => StopResolution::Cancelled,
-        };
+        let resolution = |ending: &Ending| StopResolution::of(ending.resolution);
         Self {
             id: suspension.id,
             intent_id: suspension.intent_id,

@@ -117,6 +117,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             floors: Floors::default(),
         },
         subscriptions: SubscriptionsConfig::default(),
+        wakes: Vec::new(),
         a2a: true,
         retention: None,
         inbox: InboxConfig::default(),

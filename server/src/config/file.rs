@@ -23,6 +23,7 @@ use super::protocols::A2aSection;
 use super::questions::QuestionsSection;
 use super::retention::RetentionSection;
 use super::subscriptions::SubscriptionsSection;
+use super::wake::WakeSection;
 
 /// The file. Unknown keys are refused, because otherwise the server would silently ignore a misspelt setting.
 #[derive(Debug, Default, Deserialize)]
@@ -51,6 +52,7 @@ pub(super) struct FileConfig {
     pub(super) questions: QuestionsSection,
     pub(super) subscriptions: SubscriptionsSection,
     pub(super) agent_to_agent: A2aSection,
+    pub(super) wake: WakeSection,
     pub(super) retention: RetentionSection,
     pub(super) inbox: InboxSection,
     pub(super) limits: LimitsSection,
@@ -101,6 +103,7 @@ pub fn holds_secret(path: &Path) -> bool {
         file.smtp_url.is_some()
             || !file.channels.webhook.is_empty()
             || file.log.names_addresses()
+            || file.wake.names_addresses()
             || file.login.holds_secret()
             || file.database_url.as_ref().is_some_and(postgres)
     })
@@ -109,7 +112,8 @@ pub fn holds_secret(path: &Path) -> bool {
 /// The files from which secrets of the endpoints and the issuer in a file are read; none if the file cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
     let of = |file: FileConfig| {
-        let of_endpoints = file.channels.secret_files(&secret_file).into_iter().chain(file.log.secret_file());
+        let of_endpoints =
+            file.channels.secret_files(&secret_file).into_iter().chain(file.log.secret_file()).chain(file.wake.secret_files());
         of_endpoints.chain(file.login.secret_file()).collect()
     };
     read_file(path).map_or_else(|_| Vec::new(), of)

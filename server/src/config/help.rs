@@ -23,6 +23,8 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [subscriptions]       hosts, allow_subnets
   [agent_to_agent]      enabled = true or false
+  [[wake.webhook]]      url, secret, secret_file, allow_subnets, agents, include_value = true or false,
+                        types = [\"suspension.ended\", \"suspension.resumed\"]
   [retention]           days
   [inbox]               reasons = [\"Out of budget\", …]
   [[inbox.together]]    agent, response_type = \"confirm\" or \"choice\"

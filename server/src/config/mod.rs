@@ -23,6 +23,7 @@ mod protocols;
 mod questions;
 mod retention;
 mod subscriptions;
+mod wake;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -66,6 +67,7 @@ pub use self::place::is_only_in_the_file;
 use self::questions::QuestionsSection;
 pub use self::retention::RETENTION_DAYS_RECOMMENDED;
 pub use self::subscriptions::SubscriptionsConfig;
+pub use self::wake::WakeConfig;
 
 /// The settings of the command line and the environment.
 #[derive(Args, Clone, Debug, Default)]
@@ -154,6 +156,8 @@ pub struct Config {
     pub asking: AskingPolicy,
     /// The endpoints to which agents may have messages about events sent.
     pub subscriptions: SubscriptionsConfig,
+    /// The endpoints that are told when a suspension is over.
+    pub wakes: Vec<WakeConfig>,
     /// Whether agents may ask by A2A.
     pub a2a: bool,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
@@ -242,6 +246,7 @@ impl Config {
             webhooks,
             asking,
             subscriptions,
+            wakes: file.wake.resolve()?,
             a2a: file.agent_to_agent.enabled,
             retention,
             inbox,
@@ -588,7 +593,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 23] = [
+    const SECTIONS: [&str; 25] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -598,6 +603,8 @@ mod tests {
         "[questions]",
         "[subscriptions]",
         "[agent_to_agent]",
+        "[wake]",
+        "[[wake.webhook]]",
         "[retention]",
         "[inbox]",
         "[[inbox.together]]",

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use channels::CheckpointHook;
+use channels::SignedHook;
 use domain::base::clock::Clock;
 use domain::base::time;
 use proof::tree::NodeHash;
@@ -15,7 +15,7 @@ use super::failure::Failure;
 
 /// The webhook.
 pub(crate) struct Hook {
-    endpoint: CheckpointHook,
+    endpoint: SignedHook,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     // The size and the root that this process posted last. A server that starts posts the newest checkpoint again, under the same id.
@@ -24,7 +24,7 @@ pub(crate) struct Hook {
 }
 
 impl Hook {
-    pub(crate) fn new(endpoint: CheckpointHook, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(endpoint: SignedHook, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self { endpoint, store, clock, posted: Mutex::new((0, [0; 32])) }
     }
 

@@ -231,6 +231,7 @@ pub struct Metrics {
     attempts: Family<AttemptLabels, Counter>,
     deliveries: Family<DeliveryLabels, Counter>,
     posts: Family<ResultLabel, Counter>,
+    wakes: Family<ResultLabel, Counter>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
     queue_full: Counter,
@@ -254,6 +255,15 @@ pub struct Metrics {
     delivery_overdue: Seconds,
 }
 
+/// The word for a result.
+fn word(result: &DeliveryResult) -> &'static str {
+    match result {
+        DeliveryResult::Sent(_) => "sent",
+        DeliveryResult::Retry { .. } => "retry",
+        DeliveryResult::Failed(_) => "failed",
+    }
+}
+
 impl Metrics {
     /// All series, for a process that started at `started`. Series with known labels begin at zero, so that their first increase
     /// shows.
@@ -268,6 +278,7 @@ impl Metrics {
             attempts: Family::default(),
             deliveries: Family::default(),
             posts: Family::default(),
+            wakes: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
             queue_full: Counter::default(),
@@ -391,6 +402,7 @@ impl Metrics {
     fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
         for result in ["sent", "retry", "failed"] {
             drop(self.posts.get_or_create(&ResultLabel { result }));
+            drop(self.wakes.get_or_create(&ResultLabel { result }));
         }
         let it = &mut self.registry;
         it.register(
@@ -404,6 +416,7 @@ impl Metrics {
             "How often the server told an endpoint that an agent subscribed of an event",
             self.posts.clone(),
         );
+        it.register("placet_wakes", "How often the server told an endpoint that a suspension is over", self.wakes.clone());
         it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
         it.register(
             "placet_delivery_failovers",
@@ -580,12 +593,12 @@ impl Metrics {
 
     /// Counts a message to the endpoint of a subscription.
     pub(crate) fn posted(&self, result: &DeliveryResult) {
-        let result = match result {
-            DeliveryResult::Sent(_) => "sent",
-            DeliveryResult::Retry { .. } => "retry",
-            DeliveryResult::Failed(_) => "failed",
-        };
-        self.posts.get_or_create(&ResultLabel { result }).inc();
+        self.posts.get_or_create(&ResultLabel { result: word(result) }).inc();
+    }
+
+    /// Counts a message that a suspension is over.
+    pub(crate) fn woken(&self, result: &DeliveryResult) {
+        self.wakes.get_or_create(&ResultLabel { result: word(result) }).inc();
     }
 
     /// Counts open questions that the search for lost timers left out.

@@ -48,7 +48,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long a server that stops goes on recording the results of its messages.
 const LAST_TRIES: Duration = Duration::from_secs(10);
 
-/// The parts that the delivery loop uses.
+/// The parts that the loops of messages use.
+#[derive(Clone)]
 pub struct Resources {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,

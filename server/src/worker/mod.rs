@@ -13,3 +13,4 @@ pub(crate) mod scrub;
 pub(crate) mod streams;
 pub mod subscriptions;
 pub mod upkeep;
+pub mod wakes;

@@ -1,4 +1,4 @@
-//! Posts events to the endpoints of subscriptions. The steps for each message: lease it, commit, post it, record the result.
+//! Posts events to the endpoints of subscriptions, and wakes to those of the operator. The steps for each message: lease it, commit, post it, record the result.
 //!
 //! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same, or is told
 //! how many it missed; one agent's slow endpoints take up at most four of the messages that may be under way for all agents.
@@ -15,6 +15,7 @@ use store::{DeliveryResult, LeasedPost, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
+use super::wakes::Wakes;
 use crate::observe::metrics::Metrics;
 
 /// How many messages are on their way at the same time.
@@ -32,12 +33,14 @@ pub struct Subscriptions {
     metrics: Arc<Metrics>,
     // The creator of the subscription, for each message under way. A std mutex will do: it is never held across an await.
     under_way: Mutex<Vec<String>>,
+    /// The endpoints that are told when a suspension is over.
+    wakes: Arc<Wakes>,
 }
 
 impl Subscriptions {
-    /// Makes a loop that posts to the endpoints that `subscribers` permits.
-    pub fn new(store: Arc<dyn Store>, subscribers: Arc<Subscribers>, metrics: Arc<Metrics>) -> Self {
-        Self { store, subscribers, metrics, under_way: Mutex::default() }
+    /// Makes a loop that posts to the endpoints that `subscribers` permits, and to those of `wakes`.
+    pub fn new(store: Arc<dyn Store>, subscribers: Arc<Subscribers>, metrics: Arc<Metrics>, wakes: Arc<Wakes>) -> Self {
+        Self { store, subscribers, metrics, under_way: Mutex::default(), wakes }
     }
 
     /// Sends everything that is due; returns how many messages it sent.
@@ -95,6 +98,11 @@ impl Subscriptions {
         if room == 0 {
             return Ok((0, 0));
         }
+        let woken = self.wakes.step(room, under_way).await?;
+        let room = IN_FLIGHT_MAX - under_way.len();
+        if room == 0 {
+            return Ok((woken, 0));
+        }
         let creators = self.under_way().clone();
         let leased = self.store.lease_posts(u32::try_from(room).unwrap_or(1), creators).await?;
         let begun = leased.posts.len();
@@ -111,7 +119,7 @@ impl Subscriptions {
                 sent
             });
         }
-        Ok((begun, leased.passed))
+        Ok((begun + woken, leased.passed))
     }
 
     fn under_way(&self) -> MutexGuard<'_, Vec<String>> {

@@ -153,6 +153,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(suspensions, rid).draws_from("suspensions_rid"),
     table!(stops, suspension),
     table!(wakes, name, suspension, provider),
+    table!(wake_posts, endpoint, suspension),
     table!(suspension_keys, key_hash),
     table!(suspension_traces, suspension),
     table!(idempotency, day, key_hash),

@@ -43,6 +43,7 @@ pub(crate) mod timers;
 pub(crate) mod tokens;
 pub(crate) mod tree;
 pub(crate) mod unsent;
+mod wakes;
 
 pub(crate) use self::access::{AccessRequestRow, EntryRow, ReadAccess, WriteAccess};
 pub(crate) use self::alerts::{AlertRow, ReadAlerts, WriteAlerts};
@@ -88,6 +89,7 @@ pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
 pub(crate) use self::tree::{CheckpointRow, LogKeyRow, Place, ReadTree, Run, TreeRow, WriteTree};
 pub(crate) use self::unsent::{ReadUnsent, UnsentRow, WriteUnsent};
+pub(crate) use self::wakes::{ReadWakePosts, WakePostRow, WriteWakePosts};
 use crate::hub::Notice;
 
 /// The tables for which [`Rows::next`] gives the id of a new row.
@@ -142,6 +144,7 @@ pub(crate) trait Rows:
     + WriteTokens
     + WriteTree
     + WriteUnsent
+    + WriteWakePosts
 {
     /// The reads in the same transaction.
     type Reads: ReadRows;
@@ -196,6 +199,7 @@ pub(crate) trait ReadRows:
     + ReadTokens
     + ReadTree
     + ReadUnsent
+    + ReadWakePosts
 {
 }
 
@@ -240,6 +244,7 @@ impl<R> ReadRows for R where
         + ReadTokens
         + ReadTree
         + ReadUnsent
+        + ReadWakePosts
 {
 }
 
@@ -250,6 +255,6 @@ pub(crate) mod prelude {
         ReadAccess, ReadAlerts, ReadAnnouncements, ReadAssignments, ReadBytes, ReadCoordinators, ReadDepartures, ReadDrafts,
         ReadEvents, ReadGraph, ReadGroups, ReadHolds, ReadIdempotency, ReadIdentities, ReadIntents, ReadKeys, ReadLeases,
         ReadOutbox, ReadPasskeys, ReadPeople, ReadPlans, ReadPortfolios, ReadPresence, ReadReceipts, ReadRedactions, ReadRetries,
-        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, Rows,
+        ReadRows, ReadSubscriptions, ReadSuspensions, ReadTasks, ReadTimers, ReadTokens, ReadTree, ReadWakePosts, Rows,
     };
 }

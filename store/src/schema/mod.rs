@@ -3,6 +3,7 @@
 mod inboxes;
 mod persons;
 mod stopping;
+mod waking;
 
 pub(crate) use self::inboxes::{alerts, answered, errands, inbox};
 pub(crate) use self::persons::{
@@ -10,6 +11,7 @@ pub(crate) use self::persons::{
     views,
 };
 pub(crate) use self::stopping::{stops, wakes};
+pub(crate) use self::waking::wake_posts;
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};

@@ -101,7 +101,7 @@ mod tests {
         described!(described: announcements client_ids graph_edges completions tasks plans coordinators retries receipts redactions holds);
         described!(described: portfolios portfolio_events portfolio_members subscriptions);
         described!(described: people people_groups people_group_members logins sessions passkeys views identities openid_logins unsent_answers);
-        described!(described: inbox answered drafts alerts stops wakes errands);
+        described!(described: inbox answered drafts alerts stops wakes wake_posts errands);
         described!(described: tree unplaced tree_tiles tree_runs checkpoints witnesses log_keys);
         for only in ONLY_POSTGRES {
             let (table, column) = only.split_once('.').unwrap();

@@ -32,7 +32,7 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 65] = [
+const TABLES: [&str; 66] = [
     "tree",
     "tree_tiles",
     "tree_runs",
@@ -51,6 +51,7 @@ const TABLES: [&str; 65] = [
     "holds",
     "stops",
     "wakes",
+    "wake_posts",
     "suspension_traces",
     "suspension_keys",
     "idempotency",

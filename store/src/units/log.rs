@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::loaded::Loaded;
 use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{coordinators, drafts, edges, fates, inbox, places, plans, retries, stops, tasks};
+use super::{coordinators, drafts, edges, fates, inbox, places, plans, retries, stops, tasks, wakes};
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
@@ -130,7 +130,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Plan(change) => plans::follow(rows, loaded, change),
         Event::Coordinator(change) => coordinators::follow(rows, loaded, change),
         Event::Retry(_) => retries::follow(rows, loaded),
-        Event::Stop(change) => stops::follow(rows, loaded, change, now),
+        Event::Stop(change) => stops::follow(rows, env, loaded, change, now),
         Event::Suspended(suspension, question) => asked(rows, env, loaded, suspension, question, now),
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -418,6 +418,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
         }
         rows.notice(Notice::Fact(fact));
     }
+    wakes::queue(rows, env, loaded, (id, resolution), now)?;
     if ended.kind.stops_intent() {
         for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
             rows.save_lease(loaded.row.rid, lease)?;

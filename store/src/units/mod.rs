@@ -65,4 +65,5 @@ pub(crate) mod tree;
 pub(crate) mod unsent;
 pub(crate) mod upkeep;
 pub(crate) mod views;
+pub(crate) mod wakes;
 pub(crate) mod waking;

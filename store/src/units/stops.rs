@@ -13,13 +13,14 @@ use domain::suspension::stop::{Conditions, Provider, Stop};
 use domain::wire::StopRecord;
 
 use super::loaded::Loaded;
-use super::{coordinators, tasks};
+use super::{coordinators, tasks, wakes};
 use crate::hub::Notice;
 use crate::reads::is_at_home;
 use crate::request::Outcome;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, EdgeKind, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
 use crate::stopped::stop_of;
+use crate::surroundings::Env;
 
 const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a stop that was not loaded");
 
@@ -88,7 +89,13 @@ fn parent_of<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Asker>
 }
 
 /// Writes the rows that an event about a stop implies.
-pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &mut Loaded, change: &StopEvent, now: DateTime<Utc>) -> RowsResult<()> {
+pub(super) fn follow<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    change: &StopEvent,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
     let id = change.suspension_id();
     rows.notice(Notice::Suspension(id));
     match change {
@@ -100,7 +107,7 @@ pub(super) fn follow<R: Rows>(rows: &mut R, loaded: &mut Loaded, change: &StopEv
             rows.update_stop(rid, stop.stage)?;
             rows.touch_suspension(rid, &stop.suspension)
         }
-        StopEvent::Resumed(_) | StopEvent::Closed(_) => end(rows, loaded, id, now),
+        StopEvent::Resumed(_) | StopEvent::Closed(_) => end(rows, env, loaded, id, now),
     }
 }
 
@@ -144,7 +151,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
 }
 
 /// Ends the row of a stop, by the same conditional update as that of a question.
-fn end<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId, now: DateTime<Utc>) -> RowsResult<()> {
+fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, id: SuspensionId, now: DateTime<Utc>) -> RowsResult<()> {
     coordinators::outlive(rows, loaded)?;
     tasks::outlive(rows, loaded)?;
     let ended = loaded.intent.past_stop.as_deref().filter(|stop| stop.suspension.id == id).ok_or(NOT_LOADED)?;
@@ -154,6 +161,9 @@ fn end<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId, now: DateTime<U
     }
     for (name, _) in waits_for(ended) {
         rows.delete_wake(rid, name)?;
+    }
+    if let Some(ending) = &ended.suspension.ending {
+        wakes::queue(rows, env, loaded, (id, ending.resolution), now)?;
     }
     for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
         rows.save_lease(loaded.row.rid, lease)?;

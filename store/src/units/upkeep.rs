@@ -1,5 +1,8 @@
 //! Deletes records that are kept for a limited time.
 
+use chrono::TimeDelta;
+
+use super::wakes::UNTRIED_DAYS;
 use crate::person::LOGIN_MAILS_WITHIN;
 use crate::question::UNSENT_LASTS;
 use crate::reads::hold;
@@ -17,9 +20,11 @@ pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     // back.
     let is_held = hold(rows.reads(), env.watch)?.is_some();
     let ended = if is_held { 0 } else { rows.delete_ended_subscriptions(env.clock.now(), FORGOTTEN_PER_UNIT)? };
+    let untried = env.clock.now() - TimeDelta::days(UNTRIED_DAYS);
+    let wakes = if is_held { 0 } else { rows.delete_wake_posts_before(untried, FORGOTTEN_PER_UNIT)? };
     // The same holds for logins and sessions.
     let logins = if is_held { 0 } else { forget_logins(rows, env)? };
-    Ok(ended + logins + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)
+    Ok(ended + wakes + logins + rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)?)
 }
 
 /// Deletes logins that no longer count, forms that were kept for them, and sessions that have lasted for the longest time.

@@ -6,4 +6,5 @@ mod mail;
 mod recording;
 mod smtp_faults;
 mod subscriptions;
+mod wakes;
 mod webhooks;

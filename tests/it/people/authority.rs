@@ -112,7 +112,7 @@ const ASKED_FOR: [&str; 90] = [
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
-const OWN: [&str; 55] = [
+const OWN: [&str; 57] = [
     "keep_unsent",
     "forget_unsent",
     "scrub",
@@ -147,6 +147,8 @@ const OWN: [&str; 55] = [
     "complete_delivery",
     "lease_posts",
     "complete_post",
+    "lease_wakes",
+    "complete_wake",
     "sort_published",
     "release_deliveries",
     "principal",
@@ -210,6 +212,7 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
         "inboxes.rs",
         "stops.rs",
         "errands.rs",
+        "waking.rs",
     ]
     .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());

@@ -40,6 +40,7 @@ mod timers;
 mod tokens;
 mod tree;
 mod unsent;
+mod wakes;
 
 use crate::hub::Notice;
 use crate::postgres::session::Session;

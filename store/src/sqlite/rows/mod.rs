@@ -40,6 +40,7 @@ mod timers;
 mod tokens;
 mod tree;
 mod unsent;
+mod wakes;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;

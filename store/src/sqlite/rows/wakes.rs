@@ -1,0 +1,19 @@
+//! The outbox of messages that a suspension is over.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+
+use super::Writing;
+use crate::rows::{ReadWakePosts, RowsResult, WakePostRow, WriteWakePosts};
+use crate::schema::wake_posts;
+use crate::sql::At;
+use crate::wake_columns::{WAKE_POST, WakePostColumns, reads_of_wake_posts, stored, wake_post_row, writes_of_wake_posts};
+
+impl WriteWakePosts for Writing<'_> {
+    writes_of_wake_posts!(self, self.conn);
+}
+
+impl ReadWakePosts for SqliteConnection {
+    reads_of_wake_posts!(self, self);
+}
