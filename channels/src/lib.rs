@@ -35,8 +35,9 @@ pub use self::{
     session::SessionError,
     smtp_server::SettingsError,
     webhook::{
-        Notification, NotificationData, Refusal, SignedHook, Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel,
-        WebhookSettings, WebhookSettingsError, WitnessAnswer, WitnessEndpoint,
+        MESSAGE_ID_MAX, Notification, NotificationData, Refusal, SIGNED_WITHIN_SECONDS, SignedHook, SignedMessage, SignedSender,
+        Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel, WebhookSettings, WebhookSettingsError, WitnessAnswer,
+        WitnessEndpoint,
     },
 };
 

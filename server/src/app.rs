@@ -54,7 +54,6 @@ use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::logins::Logins;
 use crate::worker::subscriptions::Subscriptions;
-use crate::worker::wakes::Wakes;
 use crate::worker::{scrub, streams, upkeep, wakes};
 use crate::{api, edge, log, protocols};
 
@@ -129,12 +128,8 @@ impl App {
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
         let public_url = config.public_url.clone().map_or_else(|| own_url(address), Ok)?;
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
-        let store = store::open(
-            &config.database,
-            Exclusive::Serve,
-            surroundings.at(site(&public_url)).ruled_by(rules).waking(wake_rules),
-        )
-        .await?;
+        let surroundings = surroundings.at(site(&public_url)).ruled_by(rules).waking(wake_rules);
+        let store = store::open(&config.database, Exclusive::Serve, surroundings).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
@@ -145,7 +140,7 @@ impl App {
         let link_secret = store.secret(LINK_SECRET).await?;
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
-        let wakes = Arc::new(Wakes::new(resources.clone(), wake_endpoints));
+        let wakes = Arc::new(wakes::Wakes::new(resources.clone(), wake_endpoints));
         let deliveries = Deliveries::new(resources, ways.lanes, public_url.clone(), &config.asking);
         let logins = ways.logins.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
         let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone).with_logins(logins));
@@ -169,7 +164,7 @@ impl App {
             subscribers,
             (clock.clone(), entropy),
             metrics,
-            (instance.clone(), Doors { public_url: public_url.clone(), a2a: config.a2a, opened_at: clock.now() }),
+            (instance.clone(), Doors::of(&public_url, config.a2a, config.senders, clock.now())),
             &config.limits,
         ));
         let beats = shared.clone();

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
 use crate::host::clock_watch::ClockWatch;
 use crate::reads::{may, suspension};
+use crate::request::Idempotency;
 use crate::rows::Decided;
 use crate::rows::prelude::*;
 use crate::stopped::stop_of;
@@ -29,8 +30,9 @@ const WAKES_AT_ONCE: usize = 16;
 pub trait Stops {
     /// Reads a suspension: a question or a stop.
     fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView>;
-    /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on.
-    fn fire(&self, principal: Principal, event: Wanted<Fired>) -> Unit<'_, u64>;
+    /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on. `once` names a message
+    /// that counts once: when it comes again after its work was done, no intent goes on because of it.
+    fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64>;
 }
 
 impl<B: Backend> Stops for B {
@@ -39,14 +41,21 @@ impl<B: Backend> Stops for B {
         self.authorized("either", move |rows| either(rows, &principal, id, now, &watch))
     }
 
-    fn fire(&self, principal: Principal, event: Wanted<Fired>) -> Unit<'_, u64> {
+    fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64> {
         async move {
+            if let Some(message) = once {
+                let now = self.clock().now();
+                let known = self.authorized("fired_before", move |rows| units::waking::fired_before(rows, message, now)).await?;
+                if known {
+                    return Ok(0);
+                }
+            }
             // The newest come first: an agent that is woken and parks itself anew has a later row, so no event wakes it twice.
             let (mut woken, mut before) = (0, i64::MAX);
             loop {
                 let (by, wanted) = (principal.clone(), event.clone());
                 let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, before)).await?;
-                let Ok(fired) = &event else { return Ok(woken) };
+                let Ok(fired) = &event else { break };
                 let wakes = stream::iter(batch.clone()).map(|rid| {
                     let (by, fired) = (principal.clone(), fired.clone());
                     self.write("wake", move |rows, env| units::waking::wake(rows, env, rid, &by, &fired))
@@ -55,9 +64,14 @@ impl<B: Backend> Stops for B {
                 while let Some(has_woken) = wakes.next().await {
                     woken += u64::from(has_woken?);
                 }
-                let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { return Ok(woken) };
+                let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { break };
                 before = *last;
             }
+            if let Some(message) = once {
+                // A crash before this point lets the sender's next try wake those that this one did not reach.
+                self.write("note_fired", move |rows, env| units::waking::note_fired(rows, env, message)).await?;
+            }
+            Ok(woken)
         }
         .boxed()
     }

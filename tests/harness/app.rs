@@ -146,6 +146,7 @@ impl TestApp {
             asking: asking_policy(),
             // Endpoints are listeners of the tests themselves.
             wakes: Vec::new(),
+            senders: Vec::new(),
             subscriptions: SubscriptionsConfig {
                 hosts: vec!["127.0.0.1".to_owned()],
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],

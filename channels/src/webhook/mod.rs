@@ -5,6 +5,7 @@ mod endpoint;
 mod log_place;
 mod payload;
 mod resolver;
+mod sender;
 mod signature;
 mod subscribers;
 
@@ -27,6 +28,7 @@ pub use self::payload::Template;
 use self::payload::payload;
 pub use self::resolver::Unresolved;
 use self::resolver::{Lookup, SystemLookup};
+pub use self::sender::{MESSAGE_ID_MAX, SIGNED_WITHIN_SECONDS, SignedMessage, SignedSender};
 use self::signature::SigningKey;
 pub use self::subscribers::{Notification, NotificationData, Subscribers};
 use crate::compose::NO_PLAIN_ADDRESS;

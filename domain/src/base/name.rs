@@ -26,6 +26,8 @@ const OURS: [(&str, &str); 3] = [
 
 /// The beginning of the names under which the command line acts, `local:<uid>@<host>`.
 pub const LOCAL: &str = "local:";
+/// The beginning of the names under which senders tell of events by a signature, `webhook:<name>`.
+pub const SENDER: &str = "webhook:";
 
 /// The owner of a credential. It has a type of its own, so that it is not taken for a name: the owner decides who may not answer,
 /// and the name decides who may read.
@@ -109,6 +111,12 @@ pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
         return Err((
             "reserved",
             format!("must not begin with {LOCAL:?} or look like it: that names an account of the server's machine"),
+        ));
+    }
+    if skeleton(&normal).starts_with(&skeleton(SENDER)) {
+        return Err((
+            "reserved",
+            format!("must not begin with {SENDER:?} or look like it: that names a sender of the configuration file"),
         ));
     }
     Ok(normal)

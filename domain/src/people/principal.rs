@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::{DeliveryId, KeyId, SessionId};
-use crate::base::name::{CONFIGURATION, LOCAL, Owner, SERVER, form};
+use crate::base::name::{CONFIGURATION, LOCAL, Owner, SENDER, SERVER, form};
 use crate::people::client::Client;
 use crate::suspension::channel::{EMAIL, Route};
 
@@ -151,6 +151,23 @@ impl Principal {
             tied_to: None,
             client: None,
             assurance: Assurance::Local,
+        }
+    }
+
+    /// A sender of the configuration file that proved itself by a signature: `webhook:<name>`. It tells of events, as a gateway does, and no
+    /// request but that one is made in its name.
+    pub fn sender(name: &str) -> Self {
+        let name = format!("{SENDER}{name}");
+        Self {
+            credential: None,
+            name: name.clone(),
+            subject: name.clone(),
+            owner: Owner(name),
+            role: Role::Channel,
+            // It is tied to no channel at all, so it could answer nothing.
+            tied_to: Some(Vec::new()),
+            client: None,
+            assurance: Assurance::ApiKey,
         }
     }
 

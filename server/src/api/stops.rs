@@ -1,20 +1,22 @@
 //! Stops: an intent is paused, its agent says how far it has stopped, and it goes on.
 
-use actix_web::web::Data;
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::stopping;
 use domain::base::ids::SuspensionId;
 use domain::people::authority::Action;
-use domain::problem::Rejection;
+use domain::problem::{Rejection, edge};
 use domain::wire::{FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord};
+use serde_json::Value;
 use store::Target;
 
 use crate::edge::admission::Work;
-use crate::edge::auth::Caller;
+use crate::edge::auth::{Caller, to_its_end};
 use crate::edge::body::Json;
-use crate::edge::problem::{Problem, Surface};
+use crate::edge::problem::{Failure, Problem, Surface};
 use crate::edge::route::{Routes, post, suspension_id};
 use crate::edge::shared::Shared;
+use crate::edge::signed;
 use crate::edge::write::{Write, respond};
 
 pub(super) fn intent_routes(routes: &mut Routes<'_>) {
@@ -23,6 +25,7 @@ pub(super) fn intent_routes(routes: &mut Routes<'_>) {
 }
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.signed("/events", fire_signed);
     routes.keyed(Surface::Ours, "/events", [post(Work::Write, fire)]);
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/settle", [post(Work::Write, settle)]);
     routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/resume", [post(Work::Write, resume)]);
@@ -69,8 +72,34 @@ pub(super) async fn fire(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let caller = Caller::of(&request)?;
     let read = Json::of(&request)?.into().and_then(|body: FireRequest| stopping::firing(body, &caller.principal));
     let event = read.map_err(|errors| Rejection::Invalid { errors });
-    let woken = shared.store.fire(caller.principal, event).await?;
+    let woken = shared.store.fire(caller.principal, event, None).await?;
     Ok(HttpResponse::Ok().json(FiredView { woken }))
+}
+
+/// Tells of an event by a signature in place of a key (Standard Webhooks). The body is that of [`fire`], or that of Standard Webhooks.
+async fn fire_signed(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let (sender, message) = signed::verified(&request, payload, &shared).await?;
+    let read = Json::of(&request).map(standard)?.into();
+    let event =
+        read.and_then(|body: FireRequest| stopping::firing(body, &sender)).map_err(|errors| Rejection::Invalid { errors });
+    let work = async move { shared.store.fire(sender, event, Some(message)).await };
+    let failed = |_| Failure::edge(edge::INTERNAL, "the server failed; the failure was logged");
+    let woken = to_its_end(work).await.map_err(failed)??;
+    Ok(HttpResponse::Ok().json(FiredView { woken }))
+}
+
+/// A message of Standard Webhooks as an event: its `type` is the name, and its `data` the payload.
+fn standard(Json(mut body): Json) -> Json {
+    if let Value::Object(members) = &mut body
+        && !members.contains_key("name")
+        && let Some(name) = members.remove("type")
+    {
+        let payload = members.remove("data").unwrap_or_default();
+        members.remove("timestamp");
+        members.insert("name".to_owned(), name);
+        members.insert("payload".to_owned(), payload);
+    }
+    Json(body)
 }
 
 /// Says how far the agent has stopped: it has acknowledged the pause (`quiescing`), or its turn has ended (`suspended`). For the agents that

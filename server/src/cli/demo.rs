@@ -118,6 +118,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         },
         subscriptions: SubscriptionsConfig::default(),
         wakes: Vec::new(),
+        senders: Vec::new(),
         a2a: true,
         retention: None,
         inbox: InboxConfig::default(),

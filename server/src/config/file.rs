@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::channels::ChannelsSection;
 use super::environment::secret_file;
+use super::events::EventsSection;
 use super::floors::{AgentSection, FloorsSection};
 use super::inbox::InboxSection;
 use super::limits::LimitsSection;
@@ -53,6 +54,7 @@ pub(super) struct FileConfig {
     pub(super) subscriptions: SubscriptionsSection,
     pub(super) agent_to_agent: A2aSection,
     pub(super) wake: WakeSection,
+    pub(super) events: EventsSection,
     pub(super) retention: RetentionSection,
     pub(super) inbox: InboxSection,
     pub(super) limits: LimitsSection,
@@ -104,6 +106,7 @@ pub fn holds_secret(path: &Path) -> bool {
             || !file.channels.webhook.is_empty()
             || file.log.names_addresses()
             || file.wake.names_addresses()
+            || file.events.holds_secret()
             || file.login.holds_secret()
             || file.database_url.as_ref().is_some_and(postgres)
     })
@@ -112,8 +115,13 @@ pub fn holds_secret(path: &Path) -> bool {
 /// The files from which secrets of the endpoints and the issuer in a file are read; none if the file cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
     let of = |file: FileConfig| {
-        let of_endpoints =
-            file.channels.secret_files(&secret_file).into_iter().chain(file.log.secret_file()).chain(file.wake.secret_files());
+        let of_endpoints = file
+            .channels
+            .secret_files(&secret_file)
+            .into_iter()
+            .chain(file.log.secret_file())
+            .chain(file.wake.secret_files())
+            .chain(file.events.secret_files());
         of_endpoints.chain(file.login.secret_file()).collect()
     };
     read_file(path).map_or_else(|_| Vec::new(), of)

@@ -25,6 +25,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [agent_to_agent]      enabled = true or false
   [[wake.webhook]]      url, secret, secret_file, allow_subnets, agents, include_value = true or false,
                         types = [\"suspension.ended\", \"suspension.resumed\"]
+  [[events.webhook]]    name, secret, secret_file, previous_secret, previous_secret_file
   [retention]           days
   [inbox]               reasons = [\"Out of budget\", …]
   [[inbox.together]]    agent, response_type = \"confirm\" or \"choice\"

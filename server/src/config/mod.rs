@@ -7,6 +7,7 @@ mod channels;
 mod database;
 mod defaults;
 mod environment;
+mod events;
 mod file;
 mod floors;
 mod help;
@@ -28,6 +29,7 @@ mod wake;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ::channels::SignedSender;
 use anyhow::{Context, bail};
 use chrono::TimeDelta;
 use chrono_tz::Tz;
@@ -158,6 +160,8 @@ pub struct Config {
     pub subscriptions: SubscriptionsConfig,
     /// The endpoints that are told when a suspension is over.
     pub wakes: Vec<WakeConfig>,
+    /// The senders that may tell of events by a signature.
+    pub senders: Vec<SignedSender>,
     /// Whether agents may ask by A2A.
     pub a2a: bool,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
@@ -247,6 +251,7 @@ impl Config {
             asking,
             subscriptions,
             wakes: file.wake.resolve()?,
+            senders: file.events.resolve()?,
             a2a: file.agent_to_agent.enabled,
             retention,
             inbox,
@@ -593,7 +598,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 25] = [
+    const SECTIONS: [&str; 27] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -605,6 +610,8 @@ mod tests {
         "[agent_to_agent]",
         "[wake]",
         "[[wake.webhook]]",
+        "[events]",
+        "[[events.webhook]]",
         "[retention]",
         "[inbox]",
         "[[inbox.together]]",

@@ -33,6 +33,9 @@ pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The same for the answers that people send from pages. They have room of their own: the bodies of agents must not keep out the
 /// answers for which agents wait.
 pub const PAGE_BODIES_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The same for messages with a signature in place of a key. A body has to be read before its signature can be checked, so bodies of
+/// strangers must not keep out those of agents.
+pub(crate) const SIGNED_BODIES_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The unit, in bytes, in which the memory for bodies is counted.
 const ROOM_BYTES: usize = 1024;
 /// How long a body may take to arrive.

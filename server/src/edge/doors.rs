@@ -1,5 +1,8 @@
 //! The doors of the protocols: which of them are open, and the address by which they name themselves.
 
+use std::sync::Arc;
+
+use channels::SignedSender;
 use chrono::{DateTime, Utc};
 use url::Url;
 
@@ -10,11 +13,18 @@ pub(crate) struct Doors {
     pub(crate) public_url: Url,
     /// Whether agents may ask by A2A.
     pub(crate) a2a: bool,
+    /// The senders that may tell of events by a signature in place of a key.
+    pub(crate) senders: Arc<[SignedSender]>,
     /// When the server started: what it says of itself has not changed since.
     pub(crate) opened_at: DateTime<Utc>,
 }
 
 impl Doors {
+    /// The doors of a server with this public address.
+    pub(crate) fn of(public_url: &Url, a2a: bool, senders: Vec<SignedSender>, opened_at: DateTime<Utc>) -> Self {
+        Self { public_url: public_url.clone(), a2a, senders: senders.into(), opened_at }
+    }
+
     /// The address of a path below the public address.
     pub(crate) fn at(&self, path: &str) -> String {
         format!("{}/{path}", self.public_url.as_str().trim_end_matches('/'))

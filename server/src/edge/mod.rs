@@ -23,6 +23,7 @@ mod relay;
 pub(crate) mod route;
 pub(crate) mod settings;
 pub mod shared;
+pub(crate) mod signed;
 pub(crate) mod streams;
 pub(crate) mod trace;
 pub(crate) mod turns;

@@ -7,7 +7,7 @@ use actix_web::http::Method;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
-use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route};
+use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route, guard};
 use domain::base::ids::{IntentId, PortfolioId, SuspensionId};
 use domain::problem::{Entry, Rejection, edge};
 
@@ -150,6 +150,23 @@ impl<'a> Routes<'a> {
     pub(crate) fn scraped(&mut self, path: &str, endpoint: (Method, Route)) {
         self.open(Surface::Ours, path, [endpoint]);
         self.declared.iter_mut().filter(|declared| declared.path == path).for_each(|declared| declared.is_keyed = true);
+    }
+
+    /// A `POST` to a resource by a request that has a signature and no key: the handler checks the signature. The resource itself is declared
+    /// after it, and takes every other request.
+    pub(crate) fn signed<F, A>(&mut self, path: &str, handler: F)
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        let path = format!("{}{path}", self.prefix);
+        let Some(config) = &mut self.config else { return };
+        let is_signed = guard::fn_guard(|context| {
+            let has = |name: &str| context.head().headers().contains_key(name);
+            has("webhook-signature") && !has("x-api-key")
+        });
+        config.service(web::resource(&path).guard(guard::All(guard::Post()).and(is_signed)).to(handler));
     }
 
     /// A resource that needs an API key.

@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::admission::Admission;
 use super::authenticator::Authenticator;
-use super::body::{BODIES_BYTES_MAX, Bodies};
+use super::body::{BODIES_BYTES_MAX, Bodies, SIGNED_BODIES_BYTES_MAX};
 use super::doors::Doors;
 use super::health::Health;
 use super::instance::Instance;
@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) admission: Arc<Admission>,
     pub(crate) rates: Rates,
     pub(crate) bodies: Bodies,
+    /// The room for bodies whose sender is known only by a signature over them.
+    pub(crate) signed_bodies: Bodies,
     pub(crate) health: Health,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) instance: Instance,
@@ -85,6 +87,7 @@ impl Shared {
             admission: Arc::new(Admission::new(limits.concurrent_requests, &metrics.classes)),
             rates: Rates::new(limits),
             bodies: Bodies::new(BODIES_BYTES_MAX),
+            signed_bodies: Bodies::new(SIGNED_BODIES_BYTES_MAX),
             health: Health::default(),
             metrics,
             instance,

@@ -375,6 +375,7 @@ impl SimulatedStore {
             pressing: Pressing::OFF,
             allowance,
             rules: &[],
+            wakes: &[],
             site: None,
             traced: false,
         };

@@ -2,3 +2,4 @@
 
 mod parking;
 mod pausing;
+mod signed;

@@ -293,7 +293,7 @@ async fn column(
     push("subscriptions", cell(store.subscriptions(me(), wrong())).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("either", cell(store.either(me(), question)).await);
-    push("fire", cell(store.fire(me(), wrong())).await);
+    push("fire", cell(store.fire(me(), wrong(), None)).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("would_ask", cell(store.would_ask(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
