@@ -35,9 +35,9 @@ pub use self::{
     session::SessionError,
     smtp_server::SettingsError,
     webhook::{
-        MESSAGE_ID_MAX, Notification, NotificationData, Refusal, SIGNED_WITHIN_SECONDS, SignedHook, SignedMessage, SignedSender,
-        Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel, WebhookSettings, WebhookSettingsError, WitnessAnswer,
-        WitnessEndpoint,
+        KnownBy, MESSAGE_ID_MAX, Notification, NotificationData, Refusal, SIGNED_WITHIN_SECONDS, SignedHook, SignedMessage,
+        SignedSender, Subscribers, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel, WebhookSettings, WebhookSettingsError,
+        WitnessAnswer, WitnessEndpoint,
     },
 };
 

@@ -15,6 +15,14 @@ pub const SUBSCRIPTIONS_OF_CREATOR_MAX: usize = 100;
 pub const EVENT_TYPES_MAX: usize = 50;
 /// The longest URL of an endpoint, in characters.
 pub const WEBHOOK_URL_MAX: usize = 2_000;
+/// The most endpoints that are pushed the changes of one task.
+pub const PUSHES_OF_TASK_MAX: usize = 5;
+/// The longest id of one of these endpoints, and the longest token by which it recognises the server, in characters.
+pub const PUSH_WORD_MAX: usize = 200;
+/// The longest credentials of the server at one of these endpoints, in characters.
+pub const PUSH_CREDENTIALS_MAX: usize = 4_096;
+/// How many days one of these endpoints is kept at the longest; it is forgotten once it was told that the task has ended.
+pub const PUSH_DAYS_MAX: i64 = 400;
 /// The longest life of a subscription, in days, and its life if the request names no end.
 pub const SUBSCRIPTION_DAYS_MAX: i64 = 30;
 
@@ -33,6 +41,17 @@ pub struct Subscription {
     pub created_at: DateTime<Utc>,
     /// The members that the request sets.
     pub body: SubscriptionBody,
+    /// Makes the messages those of another protocol; absent in a subscription of the API.
+    pub push: Option<Push>,
+}
+
+/// An endpoint that is pushed the changes of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// The id that the protocol gives it.
+    pub id: String,
+    /// The words by which the endpoint recognises the server, encrypted.
+    pub sealed: Vec<u8>,
 }
 
 /// The members of a subscription that the request sets.

@@ -220,9 +220,14 @@ impl KeyFile {
 
 /// Encrypts the secret bytes of the signing key of the log `name` under the key of a key file. `nonce` must be random.
 pub fn seal(wrapping: &[u8; 32], name: &str, seed: &[u8; 32], nonce: [u8; NONCE_LEN]) -> Result<Vec<u8>, KeyError> {
+    seal_bytes(wrapping, name, seed, nonce)
+}
+
+/// Encrypts bytes under the key of a key file. `about` says what they are, and opens them together with the key. `nonce` must be random.
+pub fn seal_bytes(wrapping: &[u8; 32], about: &str, bytes: &[u8], nonce: [u8; NONCE_LEN]) -> Result<Vec<u8>, KeyError> {
     let key = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, wrapping).map_err(|_| KeyError::Sealed)?);
-    let mut sealed = seed.to_vec();
-    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(name), &mut sealed)
+    let mut sealed = bytes.to_vec();
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(about), &mut sealed)
         .map_err(|_| KeyError::Sealed)?;
     Ok([&nonce[..], &sealed].concat())
 }
@@ -233,12 +238,21 @@ pub fn seal(wrapping: &[u8; 32], name: &str, seed: &[u8; 32], nonce: [u8; NONCE_
 ///
 /// Another key file, another log, or bytes that were changed.
 pub fn open(wrapping: &[u8; 32], name: &str, sealed: &[u8]) -> Result<[u8; 32], KeyError> {
+    open_bytes(wrapping, name, sealed)?.try_into().map_err(|_| KeyError::Sealed)
+}
+
+/// Decrypts what [`seal_bytes`] encrypted.
+///
+/// # Errors
+///
+/// Another key file, bytes about something else, or bytes that were changed.
+pub fn open_bytes(wrapping: &[u8; 32], about: &str, sealed: &[u8]) -> Result<Vec<u8>, KeyError> {
     let key = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, wrapping).map_err(|_| KeyError::Sealed)?);
     let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(KeyError::Sealed)?;
     let mut opened = sealed.to_vec();
-    let seed =
-        key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(name), &mut opened).map_err(|_| KeyError::Sealed)?;
-    (&*seed).try_into().map_err(|_| KeyError::Sealed)
+    let bytes =
+        key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(about), &mut opened).map_err(|_| KeyError::Sealed)?;
+    Ok(bytes.to_vec())
 }
 
 #[cfg(test)]

@@ -155,16 +155,18 @@ impl App {
         let pages = web::Data::new(pages.keeping(config.retention).with_issuer(issuer).with_inbox(config.inbox.clone()));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
+        let push = edge::pushes::Pushes::open(config.a2a.push, &config.log, address, protocols::a2a::messages);
         let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
         let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
-        let subscriptions = Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone(), wakes));
+        let subscriptions =
+            Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone(), wakes).pushing(push.clone()));
         let shared = web::Data::new(Shared::new(
             (store.clone(), checkpoints.clone()),
             config.asking,
             subscribers,
             (clock.clone(), entropy),
             metrics,
-            (instance.clone(), Doors::of(&public_url, config.a2a, config.senders, clock.now())),
+            (instance.clone(), Doors::of(&public_url, (config.a2a.enabled, push), config.senders, clock.now())),
             &config.limits,
         ));
         let beats = shared.clone();

@@ -19,7 +19,7 @@ use domain::people::client::Client;
 use domain::people::principal::{Assurance, Credential, Principal};
 use domain::portfolio::membership::Membership;
 use domain::portfolio::{Portfolio, PortfolioBody, PortfolioPolicy};
-use domain::subscription::{Subscription, SubscriptionBody};
+use domain::subscription::{Push, Subscription, SubscriptionBody};
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::lease::Lease;
 use domain::suspension::quorum::Quorum;
@@ -218,24 +218,21 @@ columns!(
         tries: i32,
         due_at: At,
         lease: Option<Vec<u8>>,
+        push_id: Option<String>,
+        push: Option<Vec<u8>>,
     }
 );
 
 impl SubscriptionColumns {
     pub(crate) fn into_row(self, intent: IntentRow) -> RowsResult<SubscriptionRow> {
-        let subscription = Subscription {
-            id: SubscriptionId(self.id.0),
-            intent_id: intent.intent.id,
-            created_by: Asker { name: self.creator, owner: self.creator_owner.0 },
-            key_id: KeyId(self.key_id.0),
-            created_at: self.created_at.0,
-            body: SubscriptionBody {
-                claimed_subscriber: self.claimed_subscriber.map(|name| name.0),
-                event_types: self.event_types.0,
-                webhook_url: self.webhook_url,
-                expires_at: self.expires_at.0,
-            },
-        };
+        let (claimed_subscriber, event_types) = (self.claimed_subscriber.map(|name| name.0), self.event_types.0);
+        let (webhook_url, expires_at) = (self.webhook_url, self.expires_at.0);
+        let body = SubscriptionBody { claimed_subscriber, event_types, webhook_url, expires_at };
+        let (id, key_id, created_at) = (SubscriptionId(self.id.0), KeyId(self.key_id.0), self.created_at.0);
+        let created_by = Asker { name: self.creator, owner: self.creator_owner.0 };
+        let push = self.push_id.zip(self.push).map(|(id, sealed)| Push { id, sealed });
+        let intent_id = intent.intent.id;
+        let subscription = Subscription { id, intent_id, created_by, key_id, created_at, body, push };
         let lease = self.lease.map(TryInto::try_into).transpose();
         let place = SubscriptionPlace {
             sequence: u64::try_from(self.sequence).map_err(|_| RowsError::Inconsistent("a negative sequence"))?,

@@ -57,6 +57,7 @@ pub mod postgres;
 mod posting;
 mod proofs;
 mod publications;
+mod pushes;
 pub mod question;
 mod reads;
 mod receipts;
@@ -113,13 +114,16 @@ pub use self::person::{
     LoginResult, LoginToken, Named, NewPerson, OpenIdState, OpenSession, OwnAbsence, SESSION_IDLE, SESSION_LASTS, SessionToken,
 };
 pub use self::personal::Personal;
-pub use self::posting::{LeasedPost, LeasedPosts, SUBSCRIPTION_SECRET, subscription_secret};
+pub use self::posting::{
+    LeasedPost, LeasedPosts, LeasedWake, LeasedWakes, SUBSCRIPTION_SECRET, WakeGate, WakeTurn, subscription_secret,
+};
 pub use self::proofs::CheckpointId;
+pub use self::pushes::Pushes;
 pub use self::question::{Typist, UNSENT_BROWSERS_MAX};
 pub use self::receipts::ProvedReceipt;
 pub use self::request::{
-    CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewSubscription, Outcome, Precondition, Redrive, Repeatable,
-    Request, SecretOrigin, Target, Unreadable,
+    CreateIntent, Idempotency, NewIntent, NewKey, NewPortfolio, NewPush, NewSubscription, Outcome, Precondition, Redrive,
+    Repeatable, Request, SecretOrigin, Target, Unreadable,
 };
 pub use self::rows::tree::{CheckpointRow, LogKeyRow};
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
@@ -133,7 +137,7 @@ pub use self::units::absence::Awaited;
 pub use self::units::redact::Redacted;
 pub use self::units::retain::Retained;
 pub use self::units::sweep::QUESTIONS_PER_LOOK;
-pub use self::waking::{LeasedWake, LeasedWakes, WakeGate, WakeTurn, Wakes};
+pub use self::waking::Wakes;
 
 /// The mark of a database that a server in production has served. The mark is stored as one of the server's own secrets, and its
 /// random value means nothing. So it needs no table of its own, is made once, and moves along with the data.

@@ -10,7 +10,7 @@ use domain::people::authority::Action;
 use domain::people::client::Client;
 use domain::people::principal::{Principal, Role};
 use domain::portfolio::PortfolioBody;
-use domain::subscription::SubscriptionBody;
+use domain::subscription::{Push, SubscriptionBody};
 use domain::suspension::lease::Lease;
 use domain::wire::{
     AccessView, CoordinatorView, IntentView, MembershipView, PlanView, PortfolioView, RespondResponse, StopRecord,
@@ -135,6 +135,15 @@ pub struct Repeatable<T> {
     pub idempotency: Option<Idempotency>,
     /// The content of the write, or why it could not be read.
     pub wanted: Wanted<T>,
+}
+
+/// A new endpoint for the changes of a task.
+#[derive(Clone, Debug)]
+pub struct NewPush {
+    pub id: SubscriptionId,
+    pub intent_id: IntentId,
+    pub url: String,
+    pub push: Push,
 }
 
 /// A new subscription.

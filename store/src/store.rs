@@ -66,6 +66,7 @@ pub trait Store:
     + crate::OpenId
     + crate::Passkeys
     + crate::Personal
+    + crate::Pushes
     + crate::Stops
     + crate::Wakes
     + Send

@@ -1,49 +1,13 @@
-//! Messages that a suspension is over, between the store and the worker that sends them.
+//! The part of the store for messages that a suspension is over.
 
-use chrono::{DateTime, Utc};
-use domain::wire::WakeView;
 use futures_util::FutureExt;
 
 use crate::backend::Backend;
 use crate::error::Unit;
+use crate::posting::{LeasedWake, LeasedWakes, WakeGate, WakeTurn};
 use crate::rows::prelude::*;
 use crate::sending::DeliveryResult;
 use crate::units;
-
-/// How a look for messages treats one endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WakeTurn {
-    /// The name of the endpoint, as in its rule.
-    pub endpoint: String,
-    pub gate: WakeGate,
-}
-
-/// How many messages an endpoint takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WakeGate {
-    /// At most so many are leased.
-    Room(u32),
-    /// The endpoint takes no messages any more, and they are given up.
-    Closed,
-}
-
-/// A message that a suspension is over, leased to one worker: only the holder of `lease` may complete it.
-#[derive(Clone, Debug)]
-pub struct LeasedWake {
-    pub endpoint: String,
-    pub suspension: i64,
-    pub lease: [u8; 16],
-    pub wake: WakeView,
-    pub now: DateTime<Utc>,
-}
-
-/// The result of leasing messages.
-#[derive(Clone, Debug, Default)]
-pub struct LeasedWakes {
-    pub wakes: Vec<LeasedWake>,
-    /// How many messages were given up because their endpoint takes none any more.
-    pub given_up: usize,
-}
 
 /// The outbox of messages that a suspension is over.
 pub trait Wakes {

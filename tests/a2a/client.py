@@ -1,22 +1,31 @@
 """The official client of A2A from PyPI, unmodified, against a real server."""
 
 import asyncio
+import json
 import os
+import queue
+import threading
 import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 from a2a.client import ClientConfig, create_client
 from a2a.client.client import ClientCallContext
 from a2a.types import (
+    AuthenticationInfo,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     Message,
     Part,
     Role,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
     TaskState,
 )
 from a2a.types import a2a_pb2
@@ -154,13 +163,62 @@ async def reads_strictly():
         assert listed.headers["a2a-extensions"] == QUESTION
 
 
+class Endpoint(BaseHTTPRequestHandler):
+    """An endpoint of the client, which keeps what it is told."""
+
+    told = queue.Queue()
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.told.put((self.headers, body))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+ENDPOINT = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+threading.Thread(target=ENDPOINT.serve_forever, daemon=True).start()
+PUSHED_TO = f"http://127.0.0.1:{ENDPOINT.server_address[1]}/told"
+
+
+async def is_told_by_its_endpoint(binding):
+    agent, operator = await client("AGENT_KEY", binding), await client("OPERATOR_KEY", binding)
+    task = await ask(agent, Part(text="Publish the report?"))
+    wanted = TaskPushNotificationConfig(
+        task_id=task.id, id="mine", url=PUSHED_TO, token="token-of-the-client",
+        authentication=AuthenticationInfo(scheme="Bearer", credentials="credentials-of-the-server"),
+    )
+    made = await agent.create_task_push_notification_config(wanted)
+    assert (made.id, made.task_id, made.url, made.authentication.scheme) == ("mine", task.id, PUSHED_TO, "Bearer"), made
+    one = GetTaskPushNotificationConfigRequest(task_id=task.id, id="mine")
+    assert await agent.get_task_push_notification_config(one) == made
+    listed = await agent.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
+    assert list(listed.configs) == [made]
+    other = TaskPushNotificationConfig(task_id=task.id, id="other", url=PUSHED_TO)
+    await agent.create_task_push_notification_config(other)
+    for _ in range(2):  # Twice is fine.
+        await agent.delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="other"))
+    await send(operator, message(Part(text="yes"), task_id=task.id))
+    items = []
+    for _ in range(2):
+        headers, body = await asyncio.to_thread(Endpoint.told.get, timeout=30)
+        assert headers["X-A2A-Notification-Token"] == "token-of-the-client", headers
+        assert headers["Authorization"] == "Bearer credentials-of-the-server", headers
+        items.append(ParseDict(body, a2a_pb2.StreamResponse()))
+    assert [item.WhichOneof("payload") for item in items] == ["artifact_update", "status_update"], items
+    assert items[-1].status_update.task_id == task.id
+    assert items[-1].status_update.status.state == TaskState.TASK_STATE_COMPLETED
+
+
 async def main():
     for binding in BINDINGS:
         card = await (await client("AGENT_KEY", binding)).get_extended_agent_card(GetExtendedAgentCardRequest())
         assert card.skills[0].id == "ask"
         for check in [
             asks_waits_and_is_answered, follows_from_the_first_message_on, asks_in_full_and_cancels, never_answers_itself,
-            knows_the_extension_when_asked,
+            knows_the_extension_when_asked, is_told_by_its_endpoint,
         ]:
             await asyncio.wait_for(check(binding), 60)
             print(f"PyPI a2a-sdk, {binding}: {check.__name__.replace('_', ' ')}")

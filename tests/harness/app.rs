@@ -21,7 +21,7 @@ use domain::suspension::seeming::SeemingSecret;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
 use placet_server::app::{App, Serving, hold_after_restore};
-use placet_server::config::{Config, InboxConfig, Limits, LogConfig, MailConfig, Mode, SubscriptionsConfig};
+use placet_server::config::{A2aConfig, Config, InboxConfig, Limits, LogConfig, MailConfig, Mode, SubscriptionsConfig};
 use placet_server::edge::admission::Admission;
 use placet_server::edge::keys::{generate, new_key};
 use placet_server::log::checkpoints::Checkpoints;
@@ -151,7 +151,7 @@ impl TestApp {
                 hosts: vec!["127.0.0.1".to_owned()],
                 allow_subnets: vec!["127.0.0.0/8".parse().unwrap()],
             },
-            a2a: true,
+            a2a: A2aConfig::default(),
             retention: None,
             inbox: InboxConfig::default(),
             openid: None,

@@ -2,11 +2,13 @@
 //! holds. (`kill.rs` kills at random moments; this test finds the narrow ones.)
 
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use domain::base::ids::IntentId;
 use harness::api::{Api, Reply};
 use harness::process::{PATIENCE, Running, Site};
+use harness::receiver::{Receiver, SECRET};
 use harness::smtp::{Received, SmtpSink};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -40,6 +42,16 @@ impl Doomed {
     /// A server that dies at the point once [`Doomed::arm`] arms it.
     async fn serve(&self, point: &str) -> Running {
         let mut command = self.site.command(["serve"]);
+        command.env("PLACET_KILL_AT", point).env("PLACET_KILL_ARMED_BY", self.site.folder().join("armed"));
+        let mut server = self.site.start(command);
+        server.line_with("Placet listens on ").await;
+        server
+    }
+
+    /// The same, with a configuration file.
+    async fn serve_with(&self, point: &str, file: &Path) -> Running {
+        let mut command = self.site.command(["serve"]);
+        command.arg("--config").arg(file);
         command.env("PLACET_KILL_AT", point).env("PLACET_KILL_ARMED_BY", self.site.folder().join("armed"));
         let mut server = self.site.start(command);
         server.line_with("Placet listens on ").await;
@@ -191,6 +203,37 @@ async fn after_a_send_one_copy_more_leaves_under_the_same_message_id() {
         let page = doomed.reader.get(link.strip_prefix(&doomed.site.base()).unwrap()).await;
         assert!(page.text.contains("Refund order 12345?"), "each copy leads to the question");
     }
+}
+
+/// The end of a suspension and the message about it are one commit: a server that dies right behind it leaves the message to the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_commit_the_wake_leaves() {
+    let (doomed, receiver) = (Doomed::new().await, Receiver::start().await);
+    let file = doomed.site.folder().join("wakes.toml");
+    let endpoint = format!("url = '{}'\nsecret = '{SECRET}'\nallow_subnets = ['127.0.0.0/8']", receiver.url());
+    std::fs::write(&file, format!("[[wake.webhook]]\n{endpoint}\n")).unwrap();
+    let server = doomed.serve_with("after-commit", &file).await;
+    let intent = doomed.agent.active_intent().await;
+    let parked = doomed.agent.post(&format!("api/v1/intents/{intent}/park"), json!({"reason": "Waiting."})).await.ok();
+    let id = parked["id"].as_str().unwrap();
+    doomed.arm();
+    let resume = doomed.agent.request("POST", &format!("api/v1/suspensions/{id}/resume")).json(&json!({}));
+    assert!(doomed.agent.try_send(resume).await.is_err(), "the server dies before it replies");
+    died(server).await;
+    assert!(receiver.posted().is_empty());
+    let _server = doomed.serve_with("none", &file).await;
+    let until = Instant::now() + PATIENCE;
+    let mut posted = Vec::new();
+    while posted.is_empty() {
+        assert!(Instant::now() < until, "the endpoint was not told");
+        sleep(Duration::from_millis(20)).await;
+        posted = receiver.posted();
+    }
+    assert!(posted.len() == 1 && posted[0].is_signed_with(SECRET));
+    assert_eq!(
+        (&posted[0].json()["type"], &posted[0].json()["data"]["suspension_id"]),
+        (&json!("suspension.resumed"), &json!(id))
+    );
 }
 
 /// While deadlines are extended after an outage, the server may die at any point: every question is extended once.

@@ -12,6 +12,14 @@ for secret in posted["secrets"]:
     assert payload["type"] == "intent.suspended", payload
     assert "url" not in payload["data"], "only deliverers get the link"
 
+wakes = posted["wakes"]
+told = {}
+for wake in wakes:
+    payload = Webhook(posted["secrets"][0]).verify(wake["body"], wake["headers"])
+    told.setdefault(wake["headers"]["webhook-id"], []).append(payload)
+assert sorted(tries[0]["type"] for tries in told.values()) == ["suspension.ended", "suspension.resumed"], told
+assert all(len(tries) == 2 and tries[0] == tries[1] for tries in told.values()), "each came again, under the same id"
+
 
 def refuses(secret, body, headers):
     try:
@@ -26,4 +34,7 @@ refuses("whsec_" + base64.b64encode(os.urandom(32)).decode(), body, headers)
 refuses(posted["secrets"][0], body + " ", headers)
 refuses(posted["secrets"][0], body, old)
 refuses(posted["secrets"][0], body, dict(headers, **{"webhook-id": "another"}))
+for wake in wakes:
+    refuses(posted["secrets"][1], wake["body"], wake["headers"])
+print(f"Python: {len(wakes)} tries of wakes verify, and a signed event was taken")
 print("Python: both secrets verify; another secret, body, id and time do not")

@@ -10,8 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
-use reqwest::{Response, StatusCode, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::{RequestBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use url::{Host, Url};
 
@@ -26,6 +26,8 @@ use crate::DeliveryError;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a whole try may take.
 pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
+/// The largest message of another protocol: a question with its answers, and what the person wrote.
+const ITEM_BYTES_MAX: usize = 512 * 1024;
 /// How many bytes of a response are read before the connection is closed, so that an endpoint can finish an ordinary response.
 const RESPONSE_BYTES_MAX: usize = 16 * 1024;
 /// How long reading the response may take; the result is already known from the status.
@@ -88,15 +90,38 @@ impl Endpoint {
             return Err(DeliveryError::permanent("the message is larger than 20 KB"));
         }
         self.check_literal().await?;
-        let request = self.client.post(self.url.clone());
-        let request = request.header(CONTENT_TYPE, "application/json").header("webhook-id", id);
+        let request = self.client.post(self.url.clone()).header("webhook-id", id);
         let request = request.header("webhook-timestamp", timestamp);
         let request = request.header("webhook-signature", signatures(&self.keys, id, timestamp, &body));
-        let response = request.body(body).send().await.map_err(|error| DeliveryError::retry(&why(&error)))?;
-        let verdict = verdict(&response);
-        finish(response).await;
-        verdict
+        send(request, body).await
     }
+
+    /// Posts a message of another protocol with these headers, which are secrets.
+    pub(super) async fn post_as(
+        &self,
+        headers: Vec<(&'static str, HeaderValue)>,
+        body: Vec<u8>,
+    ) -> Result<StatusCode, DeliveryError> {
+        if body.len() > ITEM_BYTES_MAX {
+            return Err(DeliveryError::permanent("the message is larger than 512 KiB"));
+        }
+        self.check_literal().await?;
+        let mut request = self.client.post(self.url.clone());
+        for (name, mut value) in headers {
+            value.set_sensitive(true);
+            request = request.header(name, value);
+        }
+        send(request, body).await
+    }
+}
+
+/// Sends a message of JSON. Only the status of the response counts.
+async fn send(request: RequestBuilder, body: Vec<u8>) -> Result<StatusCode, DeliveryError> {
+    let request = request.header(CONTENT_TYPE, "application/json").body(body);
+    let response = request.send().await.map_err(|error| DeliveryError::retry(&why(&error)))?;
+    let verdict = verdict(&response);
+    finish(response).await;
+    verdict
 }
 
 /// Reads a URL, and refuses one that a webhook may not have.

@@ -4,7 +4,7 @@
 //! The operator names them, so they may be in subnets that the operator opens. Apart from that they follow the rules of all webhooks:
 //! each connection goes to an address that was checked just before, without redirects and proxies.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use ipnet::IpNet;
@@ -13,7 +13,7 @@ use secrecy::SecretString;
 
 use super::address::AddressFilter;
 use super::endpoint::{Endpoint, TOTAL_TIMEOUT, usable, why};
-use super::resolver::SystemLookup;
+use super::resolver::{SystemLookup, Unresolved};
 use super::{WebhookSettings, WebhookSettingsError};
 use crate::DeliveryError;
 
@@ -26,6 +26,12 @@ impl SignedHook {
         let filter = AddressFilter { allowed: settings.allow_subnets.clone(), own: own.to_vec() };
         let url = usable(&settings.url, &filter)?;
         Endpoint::new(url, settings.keys()?, filter, settings.timeout, Arc::new(SystemLookup)).map(Self)
+    }
+
+    /// Resolves the endpoint's host, as a message does, and sends nothing. Returns the host and its addresses.
+    pub async fn check(&self) -> Result<(String, Vec<IpAddr>), Unresolved> {
+        let (host, addresses) = self.0.addresses().await?;
+        Ok((host, addresses.into_iter().map(|address| address.ip()).collect()))
     }
 
     /// Posts a message of JSON, signed at `timestamp`, in seconds since 1970. The id stays the same over all tries.

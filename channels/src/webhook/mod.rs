@@ -30,7 +30,7 @@ pub use self::resolver::Unresolved;
 use self::resolver::{Lookup, SystemLookup};
 pub use self::sender::{MESSAGE_ID_MAX, SIGNED_WITHIN_SECONDS, SignedMessage, SignedSender};
 use self::signature::SigningKey;
-pub use self::subscribers::{Notification, NotificationData, Subscribers};
+pub use self::subscribers::{KnownBy, Notification, NotificationData, Subscribers};
 use crate::compose::NO_PLAIN_ADDRESS;
 use crate::{Channel, DeliveryError, Message, Receipt};
 

@@ -1,12 +1,14 @@
 //! Posts events to the endpoints that agents have subscribed.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::base::ids::{IntentId, SubscriptionId};
 use ipnet::IpNet;
+use reqwest::header::HeaderValue;
 use secrecy::SecretString;
 use serde::Serialize;
 use url::{Host, Url};
@@ -21,6 +23,8 @@ use crate::{DeliveryError, Receipt};
 /// The endpoints that the operator lets agents subscribe.
 pub struct Subscribers {
     hosts: Vec<String>,
+    /// The setting that names the hosts.
+    setting: &'static str,
     filter: AddressFilter,
     lookup: Arc<dyn Lookup>,
     // A std mutex will do: it is held while a client is made, and never across an await.
@@ -30,6 +34,8 @@ pub struct Subscribers {
 /// Whether a client encrypts, and the port that it connects to.
 type Kind = (bool, Option<u16>);
 
+/// The header in which an endpoint of A2A finds the token of its client.
+const TOKEN: &str = "x-a2a-notification-token";
 /// The most clients that are kept.
 const CLIENTS_MAX: usize = 16;
 
@@ -75,7 +81,13 @@ impl Subscribers {
     /// the addresses on which the server listens; none of them is accepted.
     pub fn new(hosts: Vec<String>, allow_subnets: Vec<IpNet>, own: &[SocketAddr]) -> Self {
         let filter = AddressFilter { allowed: allow_subnets, own: own.to_vec() };
-        Self { hosts, filter, lookup: Arc::new(SystemLookup), clients: Mutex::default() }
+        Self { hosts, setting: "subscriptions.hosts", filter, lookup: Arc::new(SystemLookup), clients: Mutex::default() }
+    }
+
+    /// The same, with the name of the setting that lists the hosts, for refusals.
+    #[must_use]
+    pub fn listed_in(self, setting: &'static str) -> Self {
+        Self { setting, ..self }
     }
 
     /// Checks a URL as far as possible without a network, and returns it in the form in which messages are posted to it.
@@ -98,7 +110,7 @@ impl Subscribers {
             None => String::new(),
         };
         if !self.hosts.contains(&host) {
-            return Err("must be on a host that the operator of this server allows (subscriptions.hosts)".to_owned());
+            return Err(format!("must be on a host that the operator of this server allows ({})", self.setting));
         }
         let usable = usable(&SecretString::from(url), &self.filter).map_err(|error| error.to_string().replacen("url ", "", 1))?;
         // If the operator opened no subnets, no delivery connects to a port outside `PORTS`. Then a URL with another port is
@@ -108,13 +120,13 @@ impl Subscribers {
     }
 
     /// An endpoint. It uses an existing client of the same kind, if there is one, because making a client reads certificates.
-    fn endpoint(&self, url: Url, key: SigningKey) -> Result<Endpoint, WebhookSettingsError> {
+    fn endpoint(&self, url: Url, keys: Vec<SigningKey>) -> Result<Endpoint, WebhookSettingsError> {
         let kind = (url.scheme() == "https", url.port_or_known_default());
         let mut made = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((resolver, client)) = made.get(&kind) {
-            return Ok(Endpoint { url, keys: vec![key], resolver: resolver.clone(), client: client.clone() });
+            return Ok(Endpoint { url, keys, resolver: resolver.clone(), client: client.clone() });
         }
-        let endpoint = Endpoint::new(url, vec![key], self.filter.clone(), TOTAL_TIMEOUT, self.lookup.clone())?;
+        let endpoint = Endpoint::new(url, keys, self.filter.clone(), TOTAL_TIMEOUT, self.lookup.clone())?;
         if made.len() >= CLIENTS_MAX {
             made.clear();
         }
@@ -137,7 +149,7 @@ impl Subscribers {
         // The operator may have changed the rules since the agent subscribed.
         let url = self.read(url).map_err(|why| DeliveryError::gone(&["its URL ", &why].concat()))?;
         let key = SigningKey::parse(secret).ok_or_else(|| DeliveryError::permanent("its secret cannot be used"))?;
-        let endpoint = self.endpoint(url, key).map_err(|error| DeliveryError::retry(&error.to_string()))?;
+        let endpoint = self.endpoint(url, vec![key]).map_err(|error| DeliveryError::retry(&error.to_string()))?;
         let body =
             serde_json::to_vec(notification).map_err(|_| DeliveryError::permanent("the message cannot be written as JSON"))?;
         let data = &notification.data;
@@ -145,6 +157,43 @@ impl Subscribers {
         let id = format!("{}.{}.{}", data.subscription_id, data.sequence, notification.timestamp.timestamp_micros());
         let status = endpoint.post(&id, now.timestamp(), body).await?;
         Ok(Receipt::new(&format!("status {}", status.as_u16())))
+    }
+}
+
+impl Subscribers {
+    /// Posts a message of another protocol, with the words by which the endpoint recognises this server.
+    ///
+    /// # Errors
+    ///
+    /// [`DeliveryError::Retry`] if another try can help; any other error means that no try ever will.
+    pub async fn push(&self, url: &str, known_by: &KnownBy, body: Vec<u8>) -> Result<(), DeliveryError> {
+        // The operator may have changed the rules since.
+        let url = self.read(url).map_err(|why| DeliveryError::gone(&["its URL ", &why].concat()))?;
+        let endpoint = self.endpoint(url, Vec::new()).map_err(|error| DeliveryError::retry(&error.to_string()))?;
+        let mut headers = Vec::new();
+        let authorization = known_by.authentication.as_ref().map(|(scheme, credentials)| format!("{scheme} {credentials}"));
+        for (name, value) in [(TOKEN, known_by.token.clone()), ("authorization", authorization)] {
+            let Some(value) = value else { continue };
+            let value = HeaderValue::from_str(&value).map_err(|_| DeliveryError::permanent("its credentials cannot be sent"))?;
+            headers.push((name, value));
+        }
+        endpoint.post_as(headers, body).await.map(|_| ())
+    }
+}
+
+/// The words by which an endpoint of another protocol recognises this server.
+#[derive(Clone, Default)]
+pub struct KnownBy {
+    /// The token of the client, sent in `X-A2A-Notification-Token`.
+    pub token: Option<String>,
+    /// The scheme and the credentials of this server at the endpoint.
+    pub authentication: Option<(String, String)>,
+}
+
+/// `Debug` leaves all of it out.
+impl fmt::Debug for KnownBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KnownBy").finish_non_exhaustive()
     }
 }
 

@@ -78,7 +78,7 @@ pub struct SubscriptionView {
 impl From<Subscription> for SubscriptionView {
     /// A subscription as it is shown, without its secret.
     fn from(subscription: Subscription) -> Self {
-        let Subscription { id, intent_id, created_by, key_id: _, created_at, body } = subscription;
+        let Subscription { id, intent_id, created_by, key_id: _, created_at, body, push: _ } = subscription;
         Self {
             id,
             intent_id,

@@ -21,11 +21,11 @@ pub struct WakeView {
     /// When it ended.
     #[serde(with = "crate::base::time::z")]
     pub timestamp: DateTime<Utc>,
-    /// What ended.
+    /// The suspension, and its end.
     pub data: WakeData,
 }
 
-/// What ended, and how.
+/// The suspension that ended, and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WakeData {
     /// The suspension.

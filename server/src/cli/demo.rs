@@ -24,7 +24,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{say, serve};
 use crate::app::App;
-use crate::config::{Config, InboxConfig, Limits, LogConfig, Mode, SubscriptionsConfig};
+use crate::config::{A2aConfig, Config, InboxConfig, Limits, LogConfig, Mode, SubscriptionsConfig};
 
 /// The person who is asked.
 const OPERATOR: &str = "you@example.com";
@@ -119,7 +119,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         subscriptions: SubscriptionsConfig::default(),
         wakes: Vec::new(),
         senders: Vec::new(),
-        a2a: true,
+        a2a: A2aConfig::default(),
         retention: None,
         inbox: InboxConfig::default(),
         openid: None,

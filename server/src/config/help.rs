@@ -23,6 +23,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [subscriptions]       hosts, allow_subnets
   [agent_to_agent]      enabled = true or false
+  [agent_to_agent.push] allow, allow_subnets
   [[wake.webhook]]      url, secret, secret_file, allow_subnets, agents, include_value = true or false,
                         types = [\"suspension.ended\", \"suspension.resumed\"]
   [[events.webhook]]    name, secret, secret_file, previous_secret, previous_secret_file

@@ -66,6 +66,7 @@ use self::mail::mail;
 pub use self::mode::Mode;
 pub use self::people::wrong_fields;
 pub use self::place::is_only_in_the_file;
+pub use self::protocols::A2aConfig;
 use self::questions::QuestionsSection;
 pub use self::retention::RETENTION_DAYS_RECOMMENDED;
 pub use self::subscriptions::SubscriptionsConfig;
@@ -160,10 +161,9 @@ pub struct Config {
     pub subscriptions: SubscriptionsConfig,
     /// The endpoints that are told when a suspension is over.
     pub wakes: Vec<WakeConfig>,
-    /// The senders that may tell of events by a signature.
     pub senders: Vec<SignedSender>,
-    /// Whether agents may ask by A2A.
-    pub a2a: bool,
+    /// How agents may ask by A2A.
+    pub a2a: A2aConfig,
     /// How long the content of intents is kept after their last event; `None` if nothing is erased for its age.
     pub retention: Option<TimeDelta>,
     /// The reasons for a no that people find ready, and the kinds of questions that they may answer together.
@@ -252,7 +252,7 @@ impl Config {
             subscriptions,
             wakes: file.wake.resolve()?,
             senders: file.events.resolve()?,
-            a2a: file.agent_to_agent.enabled,
+            a2a: file.agent_to_agent.resolve()?,
             retention,
             inbox,
             openid,
@@ -598,7 +598,7 @@ mod tests {
     }
 
     /// The tables of the file.
-    const SECTIONS: [&str; 27] = [
+    const SECTIONS: [&str; 28] = [
         "",
         "[suspension]",
         "[suspension.default_retry_policy]",
@@ -608,6 +608,7 @@ mod tests {
         "[questions]",
         "[subscriptions]",
         "[agent_to_agent]",
+        "[agent_to_agent.push]",
         "[wake]",
         "[[wake.webhook]]",
         "[events]",

@@ -7,7 +7,7 @@ use super::defaults::LISTEN_DEFAULT;
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-pub(super) const KEYS: [&str; 94] = [
+pub(super) const KEYS: [&str; 96] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
     "display_time_zone", "otlp_endpoint", "log_key_file", "log_origin", "log_checkpoint_file", "log", "login", "suspension", "fallback", "channels", "questions", "subscriptions", "retention", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
@@ -16,7 +16,7 @@ pub(super) const KEYS: [&str; 94] = [
     "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets", "min_distance_seconds", "asks_per_hour", "min_interval_seconds",
     "hosts",
-    "agent_to_agent", "enabled",
+    "agent_to_agent", "enabled", "push", "allow",
     "wake", "types", "include_value", "events",
     "days",
     "inbox", "reasons", "together", "agent", "response_type",

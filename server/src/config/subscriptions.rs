@@ -28,25 +28,33 @@ pub struct SubscriptionsConfig {
 impl SubscriptionsSection {
     /// Checks the hosts.
     pub(super) fn resolve(self) -> anyhow::Result<SubscriptionsConfig> {
-        if self.hosts.len() > HOSTS_MAX {
-            bail!("subscriptions.hosts: at most {HOSTS_MAX} hosts");
-        }
-        let mut hosts = Vec::with_capacity(self.hosts.len());
-        for host in self.hosts {
-            // Gives each host the form in which the host of an endpoint's URL is compared with it. An IPv6 address is parsed
-            // first, because a setting may name it without brackets, and `Host::parse` needs them.
-            let read = host.parse().map_or_else(|_| Host::parse(&host), |address| Ok(Host::Ipv6(address)));
-            match read {
-                Ok(Host::Domain(name)) if !name.ends_with('.') && !name.contains('*') => hosts.push(name),
-                Ok(Host::Ipv4(address)) => hosts.push(address.to_string()),
-                Ok(Host::Ipv6(address)) => hosts.push(address.to_string()),
-                Ok(Host::Domain(_)) | Err(_) => {
-                    bail!("subscriptions.hosts: {host:?} is no host; write hooks.example.com, without https://, a port or a *")
-                }
+        Ok(SubscriptionsConfig { hosts: hosts("subscriptions.hosts", self.hosts)?, allow_subnets: self.allow_subnets })
+    }
+}
+
+/// Gives each host of a setting the form in which the host of an endpoint's URL is compared with it.
+///
+/// # Errors
+///
+/// Too many hosts, and one that is no host.
+pub(super) fn hosts(setting: &str, named: Vec<String>) -> anyhow::Result<Vec<String>> {
+    if named.len() > HOSTS_MAX {
+        bail!("{setting}: at most {HOSTS_MAX} hosts");
+    }
+    let mut hosts = Vec::with_capacity(named.len());
+    for host in named {
+        // An IPv6 address is parsed first, because a setting may name it without brackets, and `Host::parse` needs them.
+        let read = host.parse().map_or_else(|_| Host::parse(&host), |address| Ok(Host::Ipv6(address)));
+        match read {
+            Ok(Host::Domain(name)) if !name.ends_with('.') && !name.contains('*') => hosts.push(name),
+            Ok(Host::Ipv4(address)) => hosts.push(address.to_string()),
+            Ok(Host::Ipv6(address)) => hosts.push(address.to_string()),
+            Ok(Host::Domain(_)) | Err(_) => {
+                bail!("{setting}: {host:?} is no host; write hooks.example.com, without https://, a port or a *")
             }
         }
-        Ok(SubscriptionsConfig { hosts, allow_subnets: self.allow_subnets })
     }
+    Ok(hosts)
 }
 
 #[cfg(test)]

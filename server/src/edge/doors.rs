@@ -6,6 +6,8 @@ use channels::SignedSender;
 use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::pushes::Pushes;
+
 /// The doors of the protocols.
 #[derive(Clone, Debug)]
 pub(crate) struct Doors {
@@ -15,14 +17,21 @@ pub(crate) struct Doors {
     pub(crate) a2a: bool,
     /// The senders that may tell of events by a signature in place of a key.
     pub(crate) senders: Arc<[SignedSender]>,
+    /// The endpoints to which the changes of tasks may be pushed; absent if the operator allows none.
+    pub(crate) push: Option<Arc<Pushes>>,
     /// When the server started: what it says of itself has not changed since.
     pub(crate) opened_at: DateTime<Utc>,
 }
 
 impl Doors {
     /// The doors of a server with this public address.
-    pub(crate) fn of(public_url: &Url, a2a: bool, senders: Vec<SignedSender>, opened_at: DateTime<Utc>) -> Self {
-        Self { public_url: public_url.clone(), a2a, senders: senders.into(), opened_at }
+    pub(crate) fn of(
+        public_url: &Url,
+        (a2a, push): (bool, Option<Arc<Pushes>>),
+        senders: Vec<SignedSender>,
+        opened_at: DateTime<Utc>,
+    ) -> Self {
+        Self { public_url: public_url.clone(), a2a, senders: senders.into(), push, opened_at }
     }
 
     /// The address of a path below the public address.

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
 use super::wakes::Wakes;
+use crate::edge::pushes::Pushes;
 use crate::observe::metrics::Metrics;
 
 /// How many messages are on their way at the same time.
@@ -35,12 +36,20 @@ pub struct Subscriptions {
     under_way: Mutex<Vec<String>>,
     /// The endpoints that are told when a suspension is over.
     wakes: Arc<Wakes>,
+    /// The endpoints to which the changes of tasks may be pushed.
+    pushes: Option<Arc<Pushes>>,
 }
 
 impl Subscriptions {
     /// Makes a loop that posts to the endpoints that `subscribers` permits, and to those of `wakes`.
     pub fn new(store: Arc<dyn Store>, subscribers: Arc<Subscribers>, metrics: Arc<Metrics>, wakes: Arc<Wakes>) -> Self {
-        Self { store, subscribers, metrics, under_way: Mutex::default(), wakes }
+        Self { store, subscribers, metrics, under_way: Mutex::default(), wakes, pushes: None }
+    }
+
+    /// Pushes the changes of tasks too.
+    #[must_use]
+    pub(crate) fn pushing(self, pushes: Option<Arc<Pushes>>) -> Self {
+        Self { pushes, ..self }
     }
 
     /// Sends everything that is due; returns how many messages it sent.
@@ -128,31 +137,40 @@ impl Subscriptions {
     }
 
     async fn send(&self, post: LeasedPost) -> Result<(), StoreError> {
-        let LeasedPost { rid, lease, subscription, sequence, event_type, created_at, missed, secret, now } = post;
-        let notification = Notification {
-            r#type: &event_type,
-            timestamp: created_at,
-            data: NotificationData {
-                subscription_id: subscription.id,
-                subscriber_id: &subscription.created_by.name,
-                intent_id: subscription.intent_id,
-                sequence,
-                missed,
-            },
+        let told = match (&post.subscription.push, &self.pushes) {
+            (None, _) => self.tell(&post).await,
+            (Some(_), Some(pushes)) => pushes.tell(&*self.store, &post).await,
+            (Some(_), None) => Err(DeliveryError::Gone { reason: "the operator allows no pushes any more".to_owned() }),
         };
-        let told = self.subscribers.tell(&subscription.body.webhook_url, &secret, &notification, now).await;
         let result = match told {
-            Ok(receipt) => DeliveryResult::Sent(receipt.reply),
+            Ok(()) => DeliveryResult::Sent(String::new()),
             Err(DeliveryError::Retry { reason, after }) => {
                 DeliveryResult::Retry { reason, after: after.and_then(|after| TimeDelta::from_std(after).ok()) }
             }
             Err(DeliveryError::Permanent { reason } | DeliveryError::Gone { reason }) => DeliveryResult::Failed(reason),
         };
         if let DeliveryResult::Retry { reason, .. } = &result {
-            tracing::warn!(subscription.id = %subscription.id, reason, "an endpoint was not told of an event");
+            tracing::warn!(subscription.id = %post.subscription.id, reason, "an endpoint was not told of an event");
         }
         self.metrics.posted(&result);
-        self.store.complete_post(rid, lease, sequence, result).await.map(drop)
+        self.store.complete_post(post.rid, post.lease, post.sequence, result).await.map(drop)
+    }
+
+    /// Tells the endpoint of a subscription of the API.
+    async fn tell(&self, post: &LeasedPost) -> Result<(), DeliveryError> {
+        let LeasedPost { subscription, sequence, event_type, created_at, missed, secret, now, .. } = post;
+        let notification = Notification {
+            r#type: event_type,
+            timestamp: *created_at,
+            data: NotificationData {
+                subscription_id: subscription.id,
+                subscriber_id: &subscription.created_by.name,
+                intent_id: subscription.intent_id,
+                sequence: *sequence,
+                missed: *missed,
+            },
+        };
+        self.subscribers.tell(&subscription.body.webhook_url, secret, &notification, *now).await.map(drop)
     }
 }
 

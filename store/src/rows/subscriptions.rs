@@ -38,6 +38,8 @@ pub(crate) struct SubscriptionPlace {
 /// Which subscriptions to list, newest first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListedSubscriptions<'a> {
+    /// Whether to list the endpoints of another protocol, and not the subscriptions of the API.
+    pub(crate) pushes: bool,
     /// Only those of this creator.
     pub(crate) creator: Option<&'a str>,
     /// Only those to this intent.

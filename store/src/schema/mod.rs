@@ -558,6 +558,8 @@ diesel::table! {
         tries -> Integer,
         due_at -> Moment,
         lease -> Nullable<Binary>,
+        push_id -> Nullable<Text>,
+        push -> Nullable<Binary>,
     }
 }
 

@@ -321,7 +321,13 @@ fn ask_again<R: Rows>(
 }
 
 /// Queues the messages to the people who are asked because no person of an attempt can be reached.
-fn fail_over<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, failover: &Failover, now: DateTime<Utc>) -> RowsResult<()> {
+fn fail_over<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    failover: &Failover,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
     rows.notice(Notice::Fact(Fact::FailedOver));
     let row = loaded.suspension_row(failover.suspension_id)?;
     let (suspension, question) = (row.rid, rows.reads().question(row)?);

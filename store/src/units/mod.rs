@@ -44,6 +44,7 @@ mod plans;
 pub(crate) mod portfolios;
 pub(crate) mod preferences;
 pub(crate) mod presence;
+pub(crate) mod pushes;
 mod queue;
 pub(crate) mod receipts;
 pub(crate) mod redact;

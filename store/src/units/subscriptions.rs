@@ -15,6 +15,8 @@ use domain::subscription::{
 };
 use domain::suspension::Asker;
 use domain::wire::SubscriptionView;
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::allowance::charge;
 use super::backoff::pause;
@@ -44,7 +46,7 @@ pub(crate) const POSTS_PER_UNIT: u32 = 8;
 /// others.
 const POSTS_OF_CREATOR_MAX: usize = 4;
 /// Roughly how many bytes the row and the indexes of a subscription take besides its texts.
-const SUBSCRIPTION_ROW_BYTES: usize = 512;
+pub(super) const SUBSCRIPTION_ROW_BYTES: usize = 512;
 /// The channel name that is passed to [`pause`]. For every name but that of mail, [`pause`] returns the pauses of webhooks.
 const LIKE_WEBHOOKS: &str = "subscription";
 
@@ -83,8 +85,8 @@ pub(crate) fn create<R: Rows>(
         return Ok(Err(rejection));
     }
     let created_by = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
-    let subscription =
-        Subscription { id: new.id, intent_id: new.intent_id, created_by, key_id, created_at: now, body: new.body.clone() };
+    let (id, intent_id, body) = (new.id, new.intent_id, new.body.clone());
+    let subscription = Subscription { id, intent_id, created_by, key_id, created_at: now, body, push: None };
     rows.insert_subscription(row.rid, &subscription, row.last_sequence)?;
     let body = &subscription.body;
     let texts = body.webhook_url.len() + body.event_types.iter().map(String::len).sum::<usize>();
@@ -96,7 +98,7 @@ pub(crate) fn create<R: Rows>(
 
 /// Refuses a subscription beyond a limit.
 fn has_room<R: Rows>(rows: &mut R, principal: &Principal, intent: i64, now: DateTime<Utc>) -> Decided<()> {
-    let all = ListedSubscriptions { creator: None, intent: None, now, limit: 0, offset: 0 };
+    let all = ListedSubscriptions { pushes: false, creator: None, intent: None, now, limit: 0, offset: 0 };
     let (mine, here) = (Some(principal.name.as_str()), Some(intent));
     let bounds = [
         (ListedSubscriptions { intent: here, ..all }, SUBSCRIPTIONS_OF_INTENT_MAX, "an intent", ""),
@@ -126,7 +128,8 @@ pub(crate) fn end<R: Rows>(rows: &mut R, principal: &Principal, id: &Wanted<Subs
         Ok(id) => *id,
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
-    let Some(row) = rows.reads().subscription(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let found = rows.reads().subscription(id)?.filter(|row| row.subscription.push.is_none());
+    let Some(row) = found else { return Ok(Err(Rejection::NotFound)) };
     let object = Object::Subscription { created_by: &row.subscription.created_by };
     if let Err(rejection) = authorize(principal, Action::Unsubscribe, object) {
         return Ok(Err(rejection));
@@ -157,7 +160,7 @@ pub(crate) fn list<R: ReadRows>(
         }
     }
     let creator = (principal.role == Role::Agent).then_some(principal.name.as_str());
-    let listed = ListedSubscriptions { creator, intent, now, limit: filter.limit, offset: filter.offset };
+    let listed = ListedSubscriptions { pushes: false, creator, intent, now, limit: filter.limit, offset: filter.offset };
     Ok(Ok(rows.subscriptions(listed)?.into_iter().map(|row| row.subscription.into()).collect()))
 }
 
@@ -213,11 +216,11 @@ fn lease_next<R: Rows>(
     if under_way.iter().filter(|one| *one == creator).count() >= POSTS_OF_CREATOR_MAX {
         return Ok(Leasing::Passed);
     }
-    if !is_entitled(rows, &row, now)? {
+    let Some(principal) = entitled(rows, &row, now)? else {
         tracing::warn!(subscription.id = %row.subscription.id, intent.id = %row.subscription.intent_id, "a subscription was ended: its key may not read the intent any more");
         rows.delete_subscription(row.rid)?;
         return Ok(Leasing::Passed);
-    }
+    };
     match next(rows.reads(), &row)? {
         Next::None { missed } => {
             let (sequence, missed) = (row.intent.last_sequence, row.place.missed + missed);
@@ -226,7 +229,7 @@ fn lease_next<R: Rows>(
             Ok(Leasing::Passed)
         }
         Next::Event(event) => {
-            let post = lease(rows, env, secret, row, event, now)?;
+            let post = lease(rows, env, secret, (row, principal), event, now)?;
             Ok(post.map_or(Leasing::Gone, |post| Leasing::Post(Box::new(post))))
         }
     }
@@ -246,7 +249,7 @@ fn lease<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     secret: &[u8; 32],
-    row: SubscriptionRow,
+    (row, principal): (SubscriptionRow, Principal),
     event: NextEvent,
     now: DateTime<Utc>,
 ) -> RowsResult<Option<LeasedPost>> {
@@ -258,16 +261,31 @@ fn lease<R: Rows>(
         return Ok(None);
     }
     let secret = subscription_secret(secret, row.subscription.id);
-    let NextEvent { sequence, event_type, created_at, missed } = event;
+    let NextEvent { rid: event, sequence, event_type, created_at, missed } = event;
+    // Only the message of another protocol says what the event is about.
+    let payload = if row.subscription.push.is_some() { payload(rows.reads(), event)? } else { Value::Null };
     let missed = row.place.missed + missed;
     let SubscriptionRow { rid, subscription, .. } = row;
-    Ok(Some(LeasedPost { rid, lease, subscription, sequence, event_type, created_at, missed, secret, now }))
+    Ok(Some(LeasedPost { rid, lease, subscription, principal, sequence, event_type, created_at, payload, missed, secret, now }))
 }
 
-/// Whether the key of a subscription is still valid and may read the log of the intent.
-fn is_entitled<R: Rows>(rows: &mut R, row: &SubscriptionRow, now: DateTime<Utc>) -> RowsResult<bool> {
-    let Some(principal) = rows.reads().principal_of(row.subscription.key_id)? else { return Ok(false) };
-    Ok(may(rows.reads(), &principal, Action::Subscribe, &row.intent, None, now)?.is_ok())
+/// The payload of an event; null if it was erased.
+fn payload<R: ReadRows>(rows: &mut R, event: i64) -> RowsResult<Value> {
+    #[derive(Deserialize)]
+    struct Written {
+        payload: Value,
+    }
+    let sealed = rows.event(event)?;
+    if sealed.is_erased() {
+        return Ok(Value::Null);
+    }
+    Ok(serde_json::from_slice::<Written>(&sealed.bytes)?.payload)
+}
+
+/// The principal of the key of a subscription, if the key is still valid and may read the log of the intent.
+fn entitled<R: Rows>(rows: &mut R, row: &SubscriptionRow, now: DateTime<Utc>) -> RowsResult<Option<Principal>> {
+    let Some(principal) = rows.reads().principal_of(row.subscription.key_id)? else { return Ok(None) };
+    Ok(may(rows.reads(), &principal, Action::Subscribe, &row.intent, None, now)?.is_ok().then_some(principal))
 }
 
 /// The result of the search for the next event that an endpoint is told of.
@@ -280,6 +298,7 @@ enum Next {
 
 /// The next event that an endpoint is told of.
 struct NextEvent {
+    rid: i64,
     sequence: u64,
     event_type: String,
     created_at: DateTime<Utc>,
@@ -298,7 +317,7 @@ fn next<R: ReadRows>(rows: &mut R, row: &SubscriptionRow) -> RowsResult<Next> {
         let link = rows.event_link(at)?;
         rid = link.previous;
         if row.subscription.body.wants(&link.event_type) {
-            next = Next::Event(NextEvent { sequence, event_type: link.event_type, created_at: link.created_at, missed });
+            next = Next::Event(NextEvent { rid: at, sequence, event_type: link.event_type, created_at: link.created_at, missed });
         }
     }
     Ok(next)
@@ -319,6 +338,13 @@ pub(crate) fn complete_post<R: Rows>(
     let ended = match result {
         DeliveryResult::Sent(_) => {
             let place = SubscriptionPlace { sequence, missed: 0, tries: 0, due_at: AT_ONCE, lease: None };
+            let told = SubscriptionRow { place: place.clone(), ..row.clone() };
+            let is_over = row.subscription.push.is_some() && row.intent.intent.status.is_final();
+            if is_over && matches!(next(rows.reads(), &told)?, Next::None { .. }) {
+                // The endpoint knows that the task has ended, and there is nothing more to tell it.
+                rows.delete_subscription(rid)?;
+                return Ok(true);
+            }
             return rows.move_subscription(rid, &row.place, &place);
         }
         DeliveryResult::Retry { reason, after } => match pause(LIKE_WEBHOOKS, row.place.tries + 1, env.entropy) {

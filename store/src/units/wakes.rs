@@ -12,6 +12,7 @@ use domain::wire::WakeView;
 
 use super::backoff::pause;
 use super::loaded::Loaded;
+use crate::posting::{LeasedWake, LeasedWakes, WakeGate, WakeTurn};
 use crate::reads::hold;
 use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult, SuspensionRow, WakePostRow};
@@ -19,7 +20,6 @@ use crate::sending::DeliveryResult;
 use crate::standing::Hold;
 use crate::stopped::stop_of;
 use crate::surroundings::Env;
-use crate::waking::{LeasedWake, LeasedWakes, WakeGate, WakeTurn};
 
 /// How long a worker may take to send one message before another may try, in seconds.
 const LEASE_SECONDS: i64 = 60;

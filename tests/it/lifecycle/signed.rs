@@ -76,7 +76,7 @@ on_each_store! {
         }
         assert_eq!(agent.suspension(&second).await["resolution"], json!(null));
         let other = json!({"name": "build.done", "payload": {"build": 8}});
-        assert_eq!(send(app, "msg-1", &other).await.problem(), (409, "idempotency_mismatch"));
+        assert_eq!(send(app, "msg-1", &other).await.problem(), (422, "idempotency_mismatch"));
         // The form of the specification, as a sender that knows nothing of this server writes it.
         let standard = json!({"type": "build.done", "timestamp": "2026-11-24T08:00:00Z", "data": {"build": 9}});
         assert_eq!(send(app, "msg-2", &standard).await.ok(), json!({"woken": 1}));

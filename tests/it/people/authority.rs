@@ -5,20 +5,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::base::field::FieldError;
-use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, ReceiptId, SuspensionId, TaskId};
+use domain::base::ids::{CoordinatorId, IntentId, PlanId, PortfolioId, ReceiptId, SubscriptionId, SuspensionId, TaskId};
 use domain::base::name::Owner;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
+use domain::subscription::Push;
 use harness::{on_each_store, requests};
 use proof::succession::Succession;
 use serde_json::json;
-use store::{LogKeyRow, Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
+use store::{LogKeyRow, NewPush, Relation, Repeatable, Store, StoreError, StreamOf, Target, Unit};
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 90] = [
+const ASKED_FOR: [&str; 93] = [
     "ask_alone",
     "say",
     "call_off",
@@ -109,6 +110,9 @@ const ASKED_FOR: [&str; 90] = [
     "dashboard",
     "either",
     "fire",
+    "create_push",
+    "pushes",
+    "delete_push",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -213,6 +217,7 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
         "stops.rs",
         "errands.rs",
         "waking.rs",
+        "pushes.rs",
     ]
     .map(|file| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src").join(file)).unwrap());
     let bodies = sources.iter().map(|source| source.split("pub trait ").nth(1).unwrap().split("\n}\n").next().unwrap());
@@ -294,6 +299,11 @@ async fn column(
     push("suspension", cell(store.suspension(me(), question)).await);
     push("either", cell(store.either(me(), question)).await);
     push("fire", cell(store.fire(me(), wrong(), None)).await);
+    let sealed = Push { id: "push".to_owned(), sealed: Vec::new() };
+    let (id, url) = (SubscriptionId(uuid::Uuid::from_u128(1)), "https://hooks.example/".to_owned());
+    push("create_push", cell(store.create_push(me(), NewPush { id, intent_id: intent, url, push: sealed })).await);
+    push("pushes", cell(store.pushes(me(), intent)).await);
+    push("delete_push", cell(store.delete_push(me(), intent, "push".to_owned())).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("would_ask", cell(store.would_ask(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
@@ -474,6 +484,9 @@ subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes 
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 either                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 fire                   | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403
+create_push            | 403  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+pushes                 | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+delete_push            | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 would_ask              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -31,7 +31,7 @@ on_each_store! {
 
     /// A door that is shut is not there: no route, no card, no word about it.
     async fn a_door_that_is_shut_is_not_there(app: &mut TestApp) {
-        app.restart_with(|config| config.a2a = false).await;
+        app.restart_with(|config| config.a2a.enabled = false).await;
         let (anonymous, api) = (app.anonymous(), app.agent());
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}});
         assert_eq!(api.send(api.request("POST", "a2a").header("a2a-version", "1.0").json(&call)).await.status, 404);

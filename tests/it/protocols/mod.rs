@@ -5,6 +5,7 @@ mod asking;
 mod bindings;
 mod doors;
 mod following;
+mod pushing;
 
 use harness::api::{Api, Reply};
 use serde_json::{Value, json};

@@ -42,7 +42,7 @@ pub(crate) fn card(doors: &Doors) -> Value {
         "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON")],
         "capabilities": {
             "streaming": true,
-            "pushNotifications": false,
+            "pushNotifications": doors.push.is_some(),
             "extendedAgentCard": true,
             "extensions": extensions(),
         },
@@ -66,7 +66,7 @@ pub(crate) fn earlier_card(doors: &Doors) -> Value {
         "protocolVersion": "0.3.0",
         "url": doors.at(PATH),
         "preferredTransport": "JSONRPC",
-        "capabilities": { "streaming": true, "pushNotifications": false, "extensions": extensions() },
+        "capabilities": { "streaming": true, "pushNotifications": doors.push.is_some(), "extensions": extensions() },
         "securitySchemes": {
             "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
             "bearer": { "type": "http", "scheme": "bearer" },

@@ -9,11 +9,12 @@ use domain::problem::Rejection;
 use domain::suspension::errand::{Errand, Via};
 use domain::wire::SuspendRequest;
 use serde_json::{Value, json};
-use store::{Idempotency, Matter, NewErrand, StreamOf};
+use store::{Idempotency, Matter, NewErrand, StoreError, StreamOf};
 
 use super::card::card;
 use super::error::Error;
 use super::projection::{Shown, state, task};
+use super::push;
 use super::reading::{Content, Operation, Sent};
 use super::streaming::{Following, Frame, follow, place, stream};
 use super::wire::{Item, QUESTION, TaskPage};
@@ -85,14 +86,18 @@ pub(super) async fn perform(
     let caller = Caller::of(request).map_err(plain)?;
     let (principal, shown) = (caller.principal.clone(), shown(request));
     let of = |matter: &Matter| json!(task(matter, shown));
+    if let Operation::Send { sent: Sent { push: Some(push), .. }, .. } = &operation {
+        push::check(&shared, push)?;
+    }
     match operation {
+        Operation::Push(call) => Ok(Reply::Whole(push::perform(&shared, principal, *call).await?)),
         Operation::Send { sent, streams: false } => {
-            let matter = send(&shared, principal, sent).await.map_err(plain)?;
+            let matter = send(&shared, principal, sent).await?;
             Ok(Reply::Sent(json!(Item::Task(Box::new(task(&matter, shown))))))
         }
         Operation::Send { sent, streams: true } => {
             let place = place(&shared, &caller).map_err(plain)?;
-            let matter = send(&shared, principal, sent).await.map_err(plain)?;
+            let matter = send(&shared, principal, sent).await?;
             let (following, matter) =
                 following(&shared, &caller, matter.intent_id, (place, Some(matter))).await.map_err(plain)?;
             Ok(Reply::Stream(stream(request, shared, caller, following, &matter, (shown, frame))))
@@ -143,8 +148,9 @@ async fn following(
 }
 
 /// Asks, or answers.
-async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Failure> {
-    let history = sent.history;
+async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Error> {
+    let (history, push, caller) = (sent.history, sent.push, principal.clone());
+    let plain = |error: StoreError| Error::from(error.into(), false);
     let matter = match sent.content {
         Content::Asks(body) => {
             let key_hash = key_hash(&principal, ASKS, &sent.message_id);
@@ -157,14 +163,17 @@ async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matte
             };
             let asked = body.and_then(ask);
             let id = IntentId(fresh());
-            shared.store.ask_alone(NewErrand { principal, id, idempotency, asked, trace_parent: None }).await?
+            shared.store.ask_alone(NewErrand { principal, id, idempotency, asked, trace_parent: None }).await.map_err(plain)?
         }
         Content::Answers(id, said) => {
             let key_hash = key_hash(&principal, ANSWERS, &sent.message_id);
             let idempotency = Some(Idempotency { key_hash, body_hash: sent.hash });
-            shared.store.say(principal, id, said, idempotency).await?
+            shared.store.say(principal, id, said, idempotency).await.map_err(plain)?
         }
     };
+    if let Some(push) = push {
+        push::attach(shared, caller, matter.intent_id, push).await?;
+    }
     let skipped = matter.said.len().saturating_sub(history);
     Ok(Matter { said: matter.said.into_iter().skip(skipped).collect(), ..matter })
 }

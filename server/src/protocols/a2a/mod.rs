@@ -7,7 +7,10 @@ mod card;
 mod earlier;
 mod error;
 mod handlers;
+mod parameters;
 mod projection;
+mod push;
+mod push_paths;
 mod reading;
 mod rest;
 mod rpc;
@@ -16,7 +19,10 @@ mod wire;
 
 use crate::edge::route::Routes;
 
+pub(crate) use self::push::messages;
+
 pub(super) fn routes(routes: &mut Routes<'_>) {
     rpc::routes(routes);
+    push_paths::routes(routes);
     rest::routes(routes);
 }

@@ -15,7 +15,7 @@ use super::wire::{Artifact, ArtifactUpdate, Message, Part, QUESTION, Role, State
 const DECISION: &str = "decision";
 
 /// The parts of a task that a client wants to see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// Whether the client has activated the extension for questions.
     pub(crate) question: bool,

@@ -10,12 +10,13 @@ use domain::suspension::ResponseType;
 use domain::suspension::errand::{Via, is_foreign_id};
 use domain::wire::SuspendRequest;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 use store::ErrandFilter;
 
 use super::error::{Error, in_camel};
+use super::parameters::{no_tenant, params, task_id};
+use super::push::{self, Config, PushCall};
 use super::wire::{JSON, QUESTION};
 use crate::edge::body::Json;
 
@@ -52,6 +53,8 @@ pub(crate) enum Operation {
     Subscribe {
         id: IntentId,
     },
+    /// The push configurations of a task.
+    Push(Box<PushCall>),
     /// The card for callers with a key.
     Card,
 }
@@ -66,6 +69,8 @@ pub(crate) struct Sent {
     pub(crate) context_id: Option<String>,
     pub(crate) history: usize,
     pub(crate) content: Content,
+    /// The push configuration that it brings along.
+    pub(crate) push: Option<Config>,
 }
 
 /// The content of a message.
@@ -150,20 +155,6 @@ enum Piece {
     Data(Value),
 }
 
-/// Parameters, or the members of them that break rules.
-fn params<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
-    Json(params).into().map_err(Error::invalid)
-}
-
-fn no_tenant(tenant: &str) -> Result<(), Error> {
-    if tenant.is_empty() { Ok(()) } else { Err(Error::wrong("tenant", "must be left out: this server has no tenants")) }
-}
-
-/// The task that an id names. An id in another form names none.
-fn task_id(text: &str) -> Result<IntentId, Error> {
-    text.parse().map_err(|_| Error::task_not_found())
-}
-
 /// How many messages of the conversation are wanted.
 fn history(length: Option<i64>, otherwise: usize) -> Result<usize, Errors> {
     let Some(length) = length else { return Ok(otherwise) };
@@ -176,9 +167,7 @@ pub(crate) fn send(given: Value, streams: bool) -> Result<Operation, Error> {
     let hash = Sha256::digest(json::canonical(&given["message"]).unwrap_or_default()).into();
     let SendParams { tenant, message, configuration, .. } = params(given)?;
     no_tenant(&tenant)?;
-    if configuration.task_push_notification_config.is_some() {
-        return Err(Error::no_push());
-    }
+    let push = configuration.task_push_notification_config.map(push::of_message).transpose()?;
     let modes = &configuration.accepted_output_modes;
     if !modes.is_empty() && !modes.iter().any(|mode| [JSON, TEXT, "*/*"].contains(&mode.as_str())) {
         return Err(Error::content_type(format!("this server writes {JSON} and {TEXT}")));
@@ -205,7 +194,7 @@ pub(crate) fn send(given: Value, streams: bool) -> Result<Operation, Error> {
     } else {
         Content::Answers(task_id(&message.task_id)?, answer(pieces, extended, context_id.clone()))
     };
-    Ok(Operation::Send { sent: Sent { message_id: message.message_id, hash, context_id, history, content }, streams })
+    Ok(Operation::Send { sent: Sent { message_id: message.message_id, hash, context_id, history, content, push }, streams })
 }
 
 fn piece(number: usize, part: PartIn) -> Result<Piece, Error> {
@@ -583,7 +572,9 @@ mod tests {
             send(given, false)
         };
         let push = json!({"taskPushNotificationConfig": {"url": "https://a.example"}});
-        assert_eq!(configured(push).unwrap_err().code, -32003);
+        assert!(matches!(configured(push), Ok(Operation::Send { sent: Sent { push: Some(_), .. }, .. })));
+        let push = json!({"taskPushNotificationConfig": {"url": 5}});
+        assert_eq!(configured(push).unwrap_err().code, -32602);
         assert_eq!(configured(json!({"acceptedOutputModes": ["image/png"]})).unwrap_err().code, -32005);
         assert_eq!(configured(json!({"historyLength": 1_001})).unwrap_err().code, -32602);
         assert_eq!(configured(json!({"historyLength": -1})).unwrap_err().code, -32602);

@@ -17,12 +17,12 @@ use super::wire::{Item, JSON};
 use crate::edge::admission::Work;
 use crate::edge::body::Json;
 use crate::edge::problem::{Failure, Surface, TurnedAway};
-use crate::edge::route::{Endpoint, Routes, delete, get, post};
+use crate::edge::route::{Endpoint, Routes, get, post};
 use crate::edge::shared::Shared;
 
 /// The media type that the specification recommends; it is written where a client names it.
 const A2A_JSON: &str = "application/a2a+json";
-const SURFACE: Surface = Surface::Protocol(refused);
+pub(super) const SURFACE: Surface = Surface::Protocol(refused);
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.under("/a2a", |routes| {
@@ -34,10 +34,6 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
         // The protocol's definition says GET, and the table in its text says POST.
         routes.keyed(SURFACE, "/tasks/{task_id}:subscribe", [get(Work::Read, subscribe), post(Work::Read, subscribe)]);
         routes.keyed(SURFACE, "/tasks/{task_id}", [get(Work::Look, get_task)]);
-        let push = "/tasks/{task_id}/pushNotificationConfigs";
-        routes.keyed(SURFACE, push, [get(Work::Read, no_push), post(Work::Read, no_push)]);
-        let push = "/tasks/{task_id}/pushNotificationConfigs/{config_id}";
-        routes.keyed(SURFACE, push, [get(Work::Read, no_push), delete(Work::Read, no_push)]);
         routes.keyed(SURFACE, "/extendedAgentCard", [get(Work::Read, extended_card)]);
     });
     routes.nothing_under(SURFACE, "/a2a");
@@ -70,7 +66,7 @@ fn media(request: &HttpRequest) -> &'static str {
 }
 
 /// Performs a request, if its version is served.
-async fn answer(request: HttpRequest, shared: Data<Shared>, operation: Result<Operation, Error>) -> HttpResponse {
+pub(super) async fn answer(request: HttpRequest, shared: Data<Shared>, operation: Result<Operation, Error>) -> HttpResponse {
     let media = media(&request);
     let frame: Frame = Box::new(|item: &Item| json!(item));
     let performed = async {
@@ -93,7 +89,7 @@ async fn answer(request: HttpRequest, shared: Data<Shared>, operation: Result<Op
 }
 
 /// The body of a request.
-fn body(request: &HttpRequest) -> Result<Value, Error> {
+pub(super) fn body(request: &HttpRequest) -> Result<Value, Error> {
     Json::of(request).map(|Json(body)| body).map_err(|failure| Error::from(failure, false))
 }
 
@@ -137,10 +133,6 @@ async fn extended_card(request: HttpRequest, shared: Data<Shared>) -> HttpRespon
     answer(request, shared, Ok(Operation::Card)).await
 }
 
-async fn no_push(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    answer(request, shared, Err(Error::no_push())).await
-}
-
 /// The parameters with the task that the path names.
 fn named(request: &HttpRequest, mut members: Map<String, Value>) -> Result<Value, Error> {
     let id = json!(request.match_info().get("task_id").unwrap_or_default());
@@ -151,7 +143,7 @@ fn named(request: &HttpRequest, mut members: Map<String, Value>) -> Result<Value
 }
 
 /// The parameters in a query, each in the form that it has in JSON.
-fn query(request: &HttpRequest) -> Map<String, Value> {
+pub(super) fn query(request: &HttpRequest) -> Map<String, Value> {
     let pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
     let pairs = pairs.filter(|(name, _)| !name.eq_ignore_ascii_case("a2a-version"));
     pairs.map(|(name, value)| (name.to_string(), in_json(&name, &value))).collect()

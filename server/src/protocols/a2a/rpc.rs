@@ -12,7 +12,8 @@ use super::card::{card, earlier_card};
 use super::earlier;
 use super::error::Error;
 use super::handlers::{Reply, activated, is_current, perform, shown, version};
-use super::reading::{self, Operation};
+use super::push;
+use super::reading::{self, Operation, Sent};
 use super::streaming::Frame;
 use super::wire::Item;
 use crate::edge::admission::{Class, Place, Work};
@@ -128,7 +129,16 @@ async fn call(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
 async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Result<HttpResponse, Error> {
     let dialect = Dialect::of(&version(&request))?;
     let (method, params) = dialect.translated(&call)?;
-    let operation = operation(method, params)?;
+    let is_earlier = dialect == Dialect::Earlier;
+    let mut operation = match push::read(method, &params, is_earlier, shared.doors.push.is_some()) {
+        Some(call) => Operation::Push(Box::new(call?)),
+        None => operation(method, params)?,
+    };
+    if let Operation::Send { sent: Sent { push: Some(push), .. }, .. } = &mut operation
+        && is_earlier
+    {
+        push.set_earlier();
+    }
     placed(&request, &shared, &operation).await.map_err(|failure| Error::from(failure, false))?;
     let id = call.id.clone();
     let frame: Frame = {
@@ -157,7 +167,7 @@ async fn placed(request: &HttpRequest, shared: &Shared, operation: &Operation) -
         Operation::Send { .. } | Operation::Cancel { .. } => return Ok(()),
         Operation::Get { .. } => Work::Look,
         Operation::List(..) => Work::List,
-        Operation::Subscribe { .. } | Operation::Card => Work::Read,
+        Operation::Push(_) | Operation::Subscribe { .. } | Operation::Card => Work::Read,
     };
     let principal = Caller::of(request)?.principal;
     let had = request.extensions_mut().remove::<Place>();
@@ -182,10 +192,6 @@ fn operation(method: &str, params: Value) -> Result<Operation, Error> {
         "CancelTask" => reading::cancel(params),
         "SubscribeToTask" => reading::subscribe(params),
         "GetExtendedAgentCard" => Ok(Operation::Card),
-        "CreateTaskPushNotificationConfig"
-        | "GetTaskPushNotificationConfig"
-        | "ListTaskPushNotificationConfigs"
-        | "DeleteTaskPushNotificationConfig" => Err(Error::no_push()),
         _ => Err(Error::no_method("A2A 1.0 has no such method, or this server does not serve it")),
     }
 }
@@ -212,9 +218,6 @@ mod tests {
         assert_eq!(operation("tasks/get", json!({})).unwrap_err().code, -32601);
         for unknown in ["tasks/pause", "PauseTask", "tasks/resume", "ResumeTask", "AwaitTaskResumption", "getTask", ""] {
             assert_eq!(operation(unknown, json!({})).unwrap_err().code, -32601, "{unknown}");
-        }
-        for push in ["CreateTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig"] {
-            assert_eq!(operation(push, json!({})).unwrap_err().code, -32003, "{push}");
         }
     }
 }

@@ -19,8 +19,7 @@ use crate::sql::{At, Key, Owned};
 impl WriteInbox for Writing<'_> {
     fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()> {
         for place in places {
-            self.session
-                .later(hot::InsertInbox { place: place.clone(), due_at: At(due_at), suspension, keeps_owner }, None)?;
+            self.session.later(hot::InsertInbox { place: place.clone(), due_at: At(due_at), suspension, keeps_owner }, None)?;
         }
         Ok(())
     }

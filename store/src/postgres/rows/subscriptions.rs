@@ -48,6 +48,8 @@ impl WriteSubscriptions for Writing<'_> {
             subscriptions::tries.eq(0),
             subscriptions::due_at.eq(At(AT_ONCE)),
             subscriptions::lease.eq(None::<Vec<u8>>),
+            subscriptions::push_id.eq(subscription.push.as_ref().map(|push| &push.id)),
+            subscriptions::push.eq(subscription.push.as_ref().map(|push| &push.sealed)),
         );
         diesel::insert_into(subscriptions::table).values(row).execute(self.session.conn()?)?;
         Ok(())
@@ -113,6 +115,11 @@ impl ReadSubscriptions for Session {
             query = query.filter(subscriptions::intent.eq(intent));
         }
         query = query.filter(subscriptions::expires_at.gt(At(listed.now)));
+        query = if listed.pushes {
+            query.filter(subscriptions::push_id.is_not_null())
+        } else {
+            query.filter(subscriptions::push_id.is_null())
+        };
         let page = query.order(subscriptions::rid.desc()).limit(i64::from(listed.limit)).offset(i64::from(listed.offset));
         page.load::<Found>(self.conn()?)?.into_iter().map(row).collect()
     }
@@ -125,6 +132,11 @@ impl ReadSubscriptions for Session {
         if let Some(intent) = listed.intent {
             query = query.filter(subscriptions::intent.eq(intent));
         }
+        query = if listed.pushes {
+            query.filter(subscriptions::push_id.is_not_null())
+        } else {
+            query.filter(subscriptions::push_id.is_null())
+        };
         let count = query.count().first::<i64>(self.conn()?)?;
         usize::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
     }

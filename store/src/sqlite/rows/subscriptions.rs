@@ -48,6 +48,8 @@ impl WriteSubscriptions for Writing<'_> {
             subscriptions::tries.eq(0),
             subscriptions::due_at.eq(At(AT_ONCE)),
             subscriptions::lease.eq(None::<Vec<u8>>),
+            subscriptions::push_id.eq(subscription.push.as_ref().map(|push| &push.id)),
+            subscriptions::push.eq(subscription.push.as_ref().map(|push| &push.sealed)),
         );
         diesel::insert_into(subscriptions::table).values(row).execute(self.conn)?;
         Ok(())
@@ -112,6 +114,11 @@ impl ReadSubscriptions for SqliteConnection {
             query = query.filter(subscriptions::intent.eq(intent));
         }
         query = query.filter(subscriptions::expires_at.gt(At(listed.now)));
+        query = if listed.pushes {
+            query.filter(subscriptions::push_id.is_not_null())
+        } else {
+            query.filter(subscriptions::push_id.is_null())
+        };
         let page = query.order(subscriptions::rid.desc()).limit(i64::from(listed.limit)).offset(i64::from(listed.offset));
         page.load::<Found>(self)?.into_iter().map(row).collect()
     }
@@ -124,6 +131,11 @@ impl ReadSubscriptions for SqliteConnection {
         if let Some(intent) = listed.intent {
             query = query.filter(subscriptions::intent.eq(intent));
         }
+        query = if listed.pushes {
+            query.filter(subscriptions::push_id.is_not_null())
+        } else {
+            query.filter(subscriptions::push_id.is_null())
+        };
         let count = query.count().get_result::<i64>(self)?;
         usize::try_from(count).map_err(|_| RowsError::Inconsistent("a negative count"))
     }

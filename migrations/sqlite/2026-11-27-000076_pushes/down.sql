@@ -1,0 +1,2 @@
+ALTER TABLE subscriptions DROP COLUMN push;
+ALTER TABLE subscriptions DROP COLUMN push_id;
