@@ -604,7 +604,8 @@ mod stops {
 
     pub(super) fn entry_of(refusal: &StopRefusal) -> Entry {
         match refusal {
-            StopRefusal::NotRunning { .. } | StopRefusal::IntentEnded { .. } => NOT_ACTIVE,
+            StopRefusal::NotRunning { .. } | StopRefusal::IntentEnded { .. } | StopRefusal::Ending => NOT_ACTIVE,
+            StopRefusal::NoHandoff => entry("not_stopping", 409, "The work is not being ended"),
             StopRefusal::NotStopped => NOT_SUSPENDED,
             StopRefusal::Mismatch => MISMATCH,
             StopRefusal::Lost { .. } => ALREADY_RESOLVED,

@@ -407,6 +407,36 @@ fn table_of_work() -> (usize, String) {
     (cases, lines.join("\n") + "\n")
 }
 
+/// The lines about the end of the work on an intent: for a role and a part in that work, the verdict.
+fn table_of_endings() -> (usize, String) {
+    let asker = |name: &str, owner: &str| Asker { name: name.into(), owner: Owner(owner.into()) };
+    let (created_by, parent) = (asker("bot", "team-a"), asker("boss", "team-b"));
+    let assigned = ["helper".to_owned()];
+    let parts = [
+        ("its name", "bot", "team-a"),
+        ("its owner", "other", "team-a"),
+        ("the parent's agent", "boss", "team-b"),
+        ("an assigned agent", "helper", "team-c"),
+        ("no part", "other", "team-e"),
+    ];
+    let mut lines = Vec::new();
+    for role in Role::ALL {
+        for (whose, name, owner) in parts {
+            let who = Principal { role, ..Principal::agent(name, Owner(owner.into())) };
+            let work = Work {
+                created_by: &created_by,
+                parent_created_by: Some(&parent),
+                assigned: &assigned,
+                entries: &[],
+                workers: &[],
+                stopped: None,
+            };
+            lines.push(format!("end; {role}; {whose}: {}", verdict(authorize(&who, Action::Stop, Object::Work(work)))));
+        }
+    }
+    (lines.len(), lines.join("\n") + "\n")
+}
+
 /// The owner of an agent that is assigned resumes its paused work as little as the owner of the creator does, and its parked work all the same.
 #[test]
 fn the_owner_of_an_assigned_agent_does_not_resume_what_is_paused() {
@@ -448,7 +478,9 @@ fn the_table_of_routes_and_demands_is_this_one() {
     let (of_work, sixth) = table_of_work();
     assert!(cases.min(of_floors).min(of_hands).min(of_drafts) >= 400, "{cases} {of_floors} {of_hands} {of_drafts}");
     assert_eq!(of_work, 5 * 7 * Role::ALL.len());
-    let table = first + &second + &third + &fourth + &fifth + &sixth;
+    let (of_endings, seventh) = table_of_endings();
+    assert_eq!(of_endings, 5 * Role::ALL.len());
+    let table = first + &second + &third + &fourth + &fifth + &sixth + &seventh;
     for (line, (now, before)) in table.lines().zip(GOLDEN.lines()).enumerate() {
         assert_eq!(now, before, "line {}", line + 1);
     }

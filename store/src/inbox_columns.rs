@@ -122,7 +122,7 @@ macro_rules! reads_of_inbox {
             let counted = counted_answers::suspension.eq(suspensions::rid).and(counted_answers::person.eq(person));
             let mut open = suspensions::table.left_join(counted_answers::table.on(counted)).filter(is_open()).into_boxed();
             // Stops are no questions.
-            open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("suspensions.kind NOT BETWEEN 1 AND 2"));
+            open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("suspensions.kind NOT IN (1, 2, 6)"));
             if let Some(before) = before {
                 open = open.filter(suspensions::rid.lt(before));
             }

@@ -30,6 +30,7 @@ pub mod fact;
 mod filter;
 mod graph;
 mod groups;
+mod handoffs;
 pub mod history;
 pub mod host;
 pub mod hub;

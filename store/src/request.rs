@@ -69,7 +69,7 @@ impl Request {
 
     /// Whether the request stops an intent, or lets it go on.
     pub(crate) fn is_about_a_stop(&self) -> bool {
-        matches!(self.action(), Some(Action::Pause | Action::Park | Action::Settle | Action::Resume))
+        matches!(self.action(), Some(Action::Pause | Action::Park | Action::Settle | Action::Resume | Action::Stop))
     }
 
     /// The action for which the caller needs permission, as the command determines it. `None` for commands that only the server

@@ -13,6 +13,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
+use crate::handoffs;
 use crate::host::clock_watch::ClockWatch;
 use crate::reads::{may, suspension};
 use crate::request::Idempotency;
@@ -100,12 +101,15 @@ fn either<R: ReadRows>(
         return Ok(suspension(rows, principal, id, now, watch)?.map(|record| SuspensionView::Question(Box::new(record))));
     };
     let intent = rows.intent_at(row.intent)?;
-    // The agent above does not read the intents of other agents, but follows what it has paused there.
-    let has_paused = row.suspension.kind == Kind::Paused && principal.role == Role::Agent;
+    // The agent above does not read the intents of other agents, but follows what it has paused or ended there.
+    let has_paused = row.suspension.kind != Kind::Parked && principal.role == Role::Agent;
     let is_own = has_paused && is_same(&row.suspension.asked_by.name, &principal.name);
     if !is_own && let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), now)? {
         return Ok(Err(rejection));
     }
-    let stop = stop_of(rows, &row)?;
-    Ok(Ok::<_, Rejection>(SuspensionView::Stop(Box::new(StopRecord::of(&stop)))))
+    let mut record = StopRecord::of(&stop_of(rows, &row)?);
+    if row.suspension.kind == Kind::Stopping {
+        record.children = handoffs::below(rows, row.intent)?;
+    }
+    Ok(Ok::<_, Rejection>(SuspensionView::Stop(Box::new(record))))
 }

@@ -159,3 +159,67 @@ fn a_stop_that_ends_with_its_intent_has_a_reason_for_that() {
         assert_eq!(first(&world).map(|(code, _)| code), code, "{by} {cause}");
     }
 }
+
+/// A world in which the work on the intent is being ended for five minutes.
+fn stopping(by: &str) -> World {
+    let mut world = World::honest();
+    let stopping = json!({
+        "suspension_id": id(0xf01), "stage": "requested", "initiator": "operator", "stopped_by": by,
+        "expires_at": format!("{}Z", at(RESUMED_AT)),
+    });
+    world.happen(Tale::Approved, by, STOPPED_AT, "lifecycle.stopping", with_credential(stopping, by));
+    status(&mut world, by, STOPPED_AT, ("active", "blocked"));
+    world
+}
+
+/// Work ends when its agent has handed in what it has, when its time is over, and when a controller wants it at once.
+#[test]
+fn the_end_of_work_has_one_of_its_reasons() {
+    for (ended_by, by, at, cause, handoff, code) in [
+        ("alice", "bot", RESUMED_AT - 1, "handed_over", true, None),
+        ("alice", "bot", RESUMED_AT - 1, "handed_over", false, None),
+        ("alice", "placet", RESUMED_AT, "timeout", false, None),
+        ("alice", "root", RESUMED_AT - 1, "stopped", false, None),
+        ("alice", "bot", RESUMED_AT - 1, "closed", false, None),
+        ("bot", "placet", RESUMED_AT, "timeout", false, Some("change_not_allowed")),
+        ("carol", "placet", RESUMED_AT, "timeout", false, Some("change_not_allowed")),
+        ("alice", "bot", RESUMED_AT - 1, "stopped", false, Some("change_not_allowed")),
+        ("alice", "alice", RESUMED_AT - 1, "handed_over", true, Some("change_not_allowed")),
+        ("alice", "alice", RESUMED_AT, "timeout", false, Some("change_not_allowed")),
+        ("alice", "placet", RESUMED_AT - 1, "timeout", false, Some("decision_differs")),
+        ("alice", "root", RESUMED_AT - 1, "stopped", true, Some("decision_differs")),
+        ("alice", "placet", RESUMED_AT, "external_event", false, Some("decision_differs")),
+    ] {
+        let mut world = stopping(ended_by);
+        let mut closed = json!({"suspension_id": id(0xf01), "cause": cause, "closed_by": by});
+        if handoff {
+            closed["handoff"] = json!({"left": "all"});
+        }
+        world.happen(Tale::Approved, by, at, "lifecycle.closed", with_credential(closed, by));
+        status(&mut world, by, at, ("blocked", "abandoned"));
+        assert_eq!(first(&world).map(|(code, _)| code), code, "{ended_by} {by} {cause}");
+    }
+}
+
+/// Work that is being ended does not go on, and a pause that gave place to the end is followed by it.
+#[test]
+fn what_was_to_be_ended_does_not_go_on() {
+    let mut world = stopping("alice");
+    resumed(&mut world, "root", RESUMED_AT - 1, "explicit_resume", &json!({}));
+    assert_eq!(first(&world).map(|(code, _)| code), Some("decision_differs"));
+    for (follows, code) in [(true, None), (false, Some("decision_differs"))] {
+        let mut world = paused("alice");
+        let closed = json!({"suspension_id": id(0xf01), "cause": "stopped", "closed_by": "root"});
+        world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.closed", with_credential(closed, "root"));
+        if follows {
+            let stopping = json!({"suspension_id": id(0xf02), "stage": "suspended", "initiator": "operator", "stopped_by": "root"});
+            world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.stopping", with_credential(stopping, "root"));
+            let closed = json!({"suspension_id": id(0xf02), "cause": "stopped", "closed_by": "root"});
+            world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.closed", with_credential(closed, "root"));
+            status(&mut world, "root", RESUMED_AT, ("blocked", "abandoned"));
+        } else {
+            status(&mut world, "root", RESUMED_AT, ("blocked", "active"));
+        }
+        assert_eq!(first(&world).map(|(code, _)| code), code);
+    }
+}

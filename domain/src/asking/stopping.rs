@@ -11,9 +11,9 @@ use crate::intent::command::Command;
 use crate::intent::stop_command::StopCommand;
 use crate::people::principal::{Principal, Role};
 use crate::suspension::stop::{
-    EVENT_NAME_MAX, EVENT_PAYLOAD_BYTES_MAX, Fired, Provider, RESUME_INPUT_BYTES_MAX, ResumeOwner, Stage,
+    EVENT_NAME_MAX, EVENT_PAYLOAD_BYTES_MAX, Fired, HANDOFF_BYTES_MAX, Provider, RESUME_INPUT_BYTES_MAX, ResumeOwner, Stage,
 };
-use crate::wire::{FireRequest, ParkRequest, PauseRequest, ResumeRequest, SettleRequest};
+use crate::wire::{FireRequest, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRequest};
 
 type Errors = Vec<FieldError>;
 
@@ -55,6 +55,17 @@ pub fn parking(id: SuspensionId, body: ParkRequest) -> Result<Command, Errors> {
     Ok(Command::Stop(Box::new(StopCommand::Park { id, reason, conditions, resume_owner })))
 }
 
+/// A principal ends the work on an intent. Its agent has so many seconds to hand in what it has, unless the work is to end at once.
+///
+/// # Errors
+///
+/// A reason that is too long.
+pub fn ending(id: SuspensionId, body: StopRequest, seconds: u32) -> Result<Command, Errors> {
+    let reason = accepting::reason(body.reason)?.filter(|reason| !is_blank(reason));
+    let seconds = body.graceful.unwrap_or(true).then_some(seconds);
+    Ok(Command::Stop(Box::new(StopCommand::End { id, seconds, reason })))
+}
+
 /// A principal tells of an event.
 ///
 /// # Errors
@@ -78,13 +89,23 @@ pub fn firing(body: FireRequest, by: &Principal) -> Result<Fired, Errors> {
 ///
 /// # Errors
 ///
-/// A stage at which no agent arrives.
+/// A stage at which no agent arrives, and a document that is too large or comes too early.
 pub fn settling(suspension_id: SuspensionId, body: SettleRequest) -> Result<Command, Errors> {
     let stage = body.stage.unwrap_or(Stage::Suspended);
     if stage == Stage::Requested {
         return Err(vec![FieldError::new("stage", "value", "must be quiescing or suspended: the stop is requested already")]);
     }
-    Ok(Command::Stop(Box::new(StopCommand::Settle { suspension_id, stage })))
+    let handoff = body.handoff.filter(|handoff| !handoff.is_null());
+    if handoff.is_some() && stage != Stage::Suspended {
+        return Err(vec![FieldError::new("handoff", "value", "goes with the stage suspended: the intent ends with it")]);
+    }
+    if handoff.as_ref().is_some_and(|handoff| !handoff.is_object()) {
+        return Err(vec![FieldError::new("handoff", "type", "must be an object")]);
+    }
+    if handoff.as_ref().is_some_and(|handoff| json::size(handoff) > HANDOFF_BYTES_MAX) {
+        return Err(vec![FieldError::new("handoff", "length", format!("must be at most {HANDOFF_BYTES_MAX} bytes of JSON"))]);
+    }
+    Ok(Command::Stop(Box::new(StopCommand::Settle { suspension_id, stage, handoff })))
 }
 
 /// A principal lets a stopped intent go on.

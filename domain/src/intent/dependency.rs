@@ -32,12 +32,18 @@ pub enum BlockedReason {
     Paused,
     /// Its agent parked it.
     Parked,
+    /// Its work is being ended.
+    Stopping,
 }
 
 impl Kind {
     /// The reason for which an intent that is stopped in this way is blocked.
     pub fn blocks_as(self) -> BlockedReason {
-        if self == Self::Parked { BlockedReason::Parked } else { BlockedReason::Paused }
+        match self {
+            Self::Parked => BlockedReason::Parked,
+            Self::Stopping => BlockedReason::Stopping,
+            Self::Paused | Self::AwaitingInput | Self::Approval | Self::Escalation | Self::Arbitration => BlockedReason::Paused,
+        }
     }
 }
 

@@ -450,7 +450,7 @@ pub const ARBITRATION_RESOLVED: &str = "arbitration_resolved";
 /// The type of the event that asks people.
 fn asked_as(kind: Kind) -> &'static str {
     match kind {
-        Kind::AwaitingInput | Kind::Paused | Kind::Parked => "intent.suspended",
+        Kind::AwaitingInput | Kind::Paused | Kind::Parked | Kind::Stopping => "intent.suspended",
         Kind::Approval => APPROVAL_REQUESTED,
         Kind::Escalation => ESCALATION_REQUESTED,
         Kind::Arbitration => ARBITRATION_REQUESTED,
@@ -460,7 +460,7 @@ fn asked_as(kind: Kind) -> &'static str {
 /// The type of the event of an accepted answer.
 fn answered_as(resumed: &Resumed) -> &'static str {
     match resumed.kind {
-        Kind::AwaitingInput | Kind::Paused | Kind::Parked => "intent.resumed",
+        Kind::AwaitingInput | Kind::Paused | Kind::Parked | Kind::Stopping => "intent.resumed",
         Kind::Approval if resumed.approves() => APPROVAL_GRANTED,
         Kind::Approval => APPROVAL_DENIED,
         Kind::Escalation => ESCALATION_RESOLVED,

@@ -29,6 +29,15 @@ pub enum StopCommand {
         /// The principal that is expected to let it go on.
         resume_owner: ResumeOwner,
     },
+    /// End the work on the intent.
+    End {
+        /// The id that the suspension will have.
+        id: SuspensionId,
+        /// How many seconds the agent has to hand in what it has; absent if the work ends at once.
+        seconds: Option<u32>,
+        /// The reason.
+        reason: Option<String>,
+    },
     /// An event came.
     Fire {
         /// The suspension.
@@ -42,6 +51,8 @@ pub enum StopCommand {
         suspension_id: SuspensionId,
         /// The stage that is reached.
         stage: Stage,
+        /// The document that the agent hands in, if its work is being ended.
+        handoff: Option<Value>,
     },
     /// Let the intent go on.
     Resume {
@@ -62,10 +73,16 @@ impl StopCommand {
         match self {
             Self::Pause { .. } => Action::Pause,
             Self::Park { .. } => Action::Park,
+            Self::End { .. } => Action::Stop,
             Self::Fire { .. } => Action::FireEvent,
             Self::Settle { .. } => Action::Settle,
             Self::Resume { .. } => Action::Resume,
         }
+    }
+
+    /// Whether the command may end the intent.
+    pub fn may_end_intent(&self) -> bool {
+        matches!(self, Self::End { .. } | Self::Settle { .. })
     }
 
     /// The suspension that the command names.
@@ -74,7 +91,7 @@ impl StopCommand {
             Self::Settle { suspension_id, .. } | Self::Resume { suspension_id, .. } | Self::Fire { suspension_id, .. } => {
                 Some(*suspension_id)
             }
-            Self::Pause { .. } | Self::Park { .. } => None,
+            Self::Pause { .. } | Self::Park { .. } | Self::End { .. } => None,
         }
     }
 }

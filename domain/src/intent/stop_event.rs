@@ -16,6 +16,8 @@ use crate::suspension::{Asker, Ending, FallbackPolicy, Kind, Resolution, Resolut
 pub const PAUSED: &str = "lifecycle.paused";
 /// The type of the events by which an agent parks its intent.
 pub const PARKED: &str = "lifecycle.parked";
+/// The type of the events by which the work on an intent is ended.
+pub const STOPPING: &str = "lifecycle.stopping";
 /// The type of the events that give the time of an outage back to a parked intent.
 pub const EXTENDED: &str = "lifecycle.extended";
 /// The type of the events that say how far the agent has stopped.
@@ -33,6 +35,8 @@ pub enum StopEvent {
     Paused(Box<Paused>),
     /// The agent parked the intent.
     Parked(Box<Parked>),
+    /// The work on the intent is being ended.
+    Stopping(Box<Stopping>),
     /// The time of an outage was given back.
     Extended(Extended),
     /// The agent has stopped further.
@@ -40,7 +44,7 @@ pub enum StopEvent {
     /// The intent goes on.
     Resumed(Box<Resumed>),
     /// The intent was abandoned while it was stopped.
-    Closed(Closed),
+    Closed(Box<Closed>),
 }
 
 /// An intent that was paused.
@@ -84,6 +88,31 @@ pub struct Parked {
     pub resume_owner: ResumeOwner,
     /// The subject that parked it.
     pub parked_by: String,
+    /// The credential of that subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+    /// The name and the owner of the credential. The event has the name as its actor, and the server's log has the owner.
+    #[serde(skip)]
+    pub by: Option<Asker>,
+}
+
+/// The work on an intent that is being ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// How far the agent has stopped already.
+    pub stage: Stage,
+    /// The reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Until when the agent may hand in what it has; absent if the work ends at once.
+    #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// The part of the principal.
+    pub initiator: Initiator,
+    /// The subject that ended the work. The actor of the event is the name of the credential.
+    pub stopped_by: String,
     /// The credential of that subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
@@ -143,12 +172,15 @@ pub struct Resumed {
 }
 
 /// A stop that ended with its intent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Closed {
     /// The suspension.
     pub suspension_id: SuspensionId,
     /// Why.
     pub cause: Cause,
+    /// The document that the agent handed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Value>,
     /// The subject that abandoned the intent.
     pub closed_by: String,
     /// The credential of that subject.
@@ -162,6 +194,7 @@ impl StopEvent {
         match self {
             Self::Paused(paused) => paused.suspension_id,
             Self::Parked(parked) => parked.suspension_id,
+            Self::Stopping(stopping) => stopping.suspension_id,
             Self::Extended(extended) => extended.suspension_id,
             Self::Settled(settled) => settled.suspension_id,
             Self::Resumed(resumed) => resumed.suspension_id,
@@ -174,6 +207,7 @@ impl StopEvent {
         match self {
             Self::Paused(_) => PAUSED,
             Self::Parked(_) => PARKED,
+            Self::Stopping(_) => STOPPING,
             Self::Extended(_) => EXTENDED,
             Self::Settled(_) => SETTLED,
             Self::Resumed(_) => RESUMED,
@@ -185,7 +219,7 @@ impl StopEvent {
     pub fn ends(&self) -> bool {
         match self {
             Self::Resumed(_) | Self::Closed(_) => true,
-            Self::Paused(_) | Self::Parked(_) | Self::Extended(_) | Self::Settled(_) => false,
+            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) | Self::Extended(_) | Self::Settled(_) => false,
         }
     }
 
@@ -201,10 +235,11 @@ impl StopEvent {
         Some(match event_type {
             PAUSED => of(payload, |paused| Self::Paused(Box::new(paused))),
             PARKED => of(payload, |parked| Self::Parked(Box::new(parked))),
+            STOPPING => of(payload, |stopping| Self::Stopping(Box::new(stopping))),
             EXTENDED => of(payload, Self::Extended),
             SETTLED => of(payload, Self::Settled),
             RESUMED => of(payload, |resumed| Self::Resumed(Box::new(resumed))),
-            CLOSED => of(payload, Self::Closed),
+            CLOSED => of(payload, |closed| Self::Closed(Box::new(closed))),
             _ => return None,
         })
     }
@@ -225,6 +260,11 @@ impl StopEvent {
                 conditions: parked.conditions.clone(),
                 resume_owner: Some(parked.resume_owner),
             }),
+            Self::Stopping(stopping) => {
+                let Stopping { reason, initiator, stopped_by, .. } = &**stopping;
+                let (reason, initiated_by) = (reason.clone(), stopped_by.clone());
+                Some(Terms { mode: None, reason, initiator: *initiator, initiated_by, conditions: None, resume_owner: None })
+            }
             Self::Extended(_) | Self::Settled(_) | Self::Resumed(_) | Self::Closed(_) => None,
         }
     }
@@ -235,12 +275,13 @@ impl StopEvent {
             Self::Resumed(resumed) => {
                 let Resumed { cause, input, continue_transcript, digest, event, .. } = &**resumed;
                 let (input, digest, event) = (input.clone(), digest.clone(), event.clone());
-                Some(Gone { cause: *cause, input, continue_transcript: *continue_transcript, digest, event })
+                Some(Gone { cause: *cause, input, continue_transcript: *continue_transcript, digest, event, handoff: None })
             }
             Self::Closed(closed) => {
-                Some(Gone { cause: closed.cause, input: None, continue_transcript: false, digest: None, event: None })
+                let (cause, handoff) = (closed.cause, closed.handoff.clone());
+                Some(Gone { cause, input: None, continue_transcript: false, digest: None, event: None, handoff })
             }
-            Self::Paused(_) | Self::Parked(_) | Self::Extended(_) | Self::Settled(_) => None,
+            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) | Self::Extended(_) | Self::Settled(_) => None,
         }
     }
 
@@ -264,6 +305,15 @@ impl StopEvent {
                     suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
                 }
                 let (stage, terms) = (Stage::Suspended, self.terms());
+                intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
+            }
+            Self::Stopping(stopping) => {
+                let by = stopping.by.clone().unwrap_or_else(|| unknown(&stopping.stopped_by));
+                let mut suspension = Suspension::stopping(stopping.suspension_id, intent.id, Kind::Stopping, dated, by);
+                suspension.expires_at = stopping.expires_at;
+                // As for a parked intent that goes on in silence: the time of an outage is given back.
+                suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
+                let (stage, terms) = (stopping.stage, self.terms());
                 intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
             }
             Self::Extended(extended) => {

@@ -1,24 +1,24 @@
 //! Decides how an intent is stopped and how it goes on: one place for every surface.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::base::ids::SuspensionId;
-use crate::base::time::rfc3339;
+use crate::base::time::{rfc3339, seconds};
 use crate::intent::Intent;
 use crate::intent::changing::changed;
 use crate::intent::command::Later;
 use crate::intent::dependency::BlockedReason;
 use crate::intent::event::Event;
-use crate::intent::refusal::Refusal;
+use crate::intent::refusal::{Refusal, expired, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::stop_command::StopCommand;
-use crate::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent};
+use crate::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::stop::{Cause, Conditions, Fired, Initiator, Mode, OnTimeout, ResumeOwner, Stage, Stop};
 use crate::suspension::stop_refusal::StopRefusal;
-use crate::suspension::{Asker, Kind};
+use crate::suspension::{Asker, Kind, ResolutionReason};
 
 pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     if let Some(stop) = intent.stop.as_deref().filter(|stop| stop.suspension.is_expired(now)) {
@@ -30,9 +30,13 @@ pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now
         }
         StopCommand::Fire { suspension_id, fired } => fire(intent, *suspension_id, fired, by)?,
         StopCommand::Pause { id, mode, reason } => pause(intent, *id, *mode, reason.as_ref(), by)?,
-        StopCommand::Settle { suspension_id, stage } => settle(intent, *suspension_id, *stage, by)?,
+        StopCommand::Settle { suspension_id, stage, handoff } => settle(intent, *suspension_id, *stage, handoff.as_ref(), by)?,
+        StopCommand::End { id, seconds, reason } => end(intent, *id, *seconds, reason.as_ref(), by, now)?,
         StopCommand::Resume { suspension_id, handle, input, continue_transcript } => {
-            open(intent, *suspension_id)?;
+            let stop = open(intent, *suspension_id)?;
+            if stop.suspension.kind == Kind::Stopping {
+                return Err(StopRefusal::Ending.into());
+            }
             if handle.as_deref().is_some_and(|handle| SuspensionId::parse(handle) != Some(*suspension_id)) {
                 return Err(StopRefusal::Mismatch.into());
             }
@@ -61,6 +65,7 @@ impl From<StopRefusal> for Refusal {
 fn not_running(intent: &Intent) -> StopRefusal {
     let why = match intent.stop.as_deref().map(|stop| stop.suspension.kind) {
         Some(Kind::Parked) => "is parked".to_owned(),
+        Some(Kind::Stopping) => "is being stopped".to_owned(),
         Some(_) => "is paused".to_owned(),
         None if intent.status == Status::SuspendedAwaitingInput => "waits for a person".to_owned(),
         None => format!("is {}", intent.status.as_str()),
@@ -145,6 +150,78 @@ fn park(
     Ok(vec![event_of(StopEvent::Parked(Box::new(parked))), blocked])
 }
 
+/// Ends the work on an intent: whatever it waits for ends, and its agent has some seconds to hand in what it has. It ends at once if the
+/// agent is given no time, and if no agent is at work. A second request for the same is the first one, and causes no event.
+fn end(
+    intent: &Intent,
+    id: SuspensionId,
+    in_seconds: Option<u32>,
+    reason: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    if intent.status.is_final() {
+        return Err(StopRefusal::IntentEnded { status: intent.status.as_str().to_owned() }.into());
+    }
+    if let Some(open) = intent.open.as_ref().filter(|open| open.is_expired(now)) {
+        return Err(expired(intent, open));
+    }
+    // A draft has not begun, and an errand is nothing but its question.
+    let in_seconds = in_seconds.filter(|_| intent.status != Status::Draft && !intent.is_errand);
+    if let Some(stop) = intent.stop.as_deref().filter(|stop| stop.suspension.kind == Kind::Stopping) {
+        return Ok(if in_seconds.is_some() { Vec::new() } else { closes(intent, stop.suspension.id, reason, None, by).into() });
+    }
+    let note = reason.cloned().or_else(|| Some("the work on the intent is ended".to_owned()));
+    let question = intent.open.as_ref().map(|open| withdrawn(open, ResolutionReason::Withdrawn, note, by));
+    let other = intent.stop.as_deref().map(|stop| closed_by(stop.suspension.id, Cause::Stopped, None, by));
+    let is_running = matches!(intent.status, Status::Active | Status::SuspendedAwaitingInput);
+    let stopping = Stopping {
+        suspension_id: id,
+        // Nothing runs while the intent is blocked, and nothing has begun in a draft.
+        stage: if is_running { Stage::Requested } else { Stage::Suspended },
+        reason: reason.cloned(),
+        expires_at: in_seconds.map(|given| now + seconds(given)),
+        initiator: if by.role == Role::Agent { Initiator::Parent } else { Initiator::Operator },
+        stopped_by: by.subject.clone(),
+        credential: by.credential,
+        by: Some(Asker { name: by.name.clone(), owner: by.owner.clone() }),
+    };
+    let mut events: Vec<Event> = question.into_iter().chain(other).collect();
+    events.push(event_of(StopEvent::Stopping(Box::new(stopping))));
+    if in_seconds.is_none() {
+        events.extend(closes(intent, id, reason, None, by));
+    } else if intent.status != Status::Blocked {
+        events.push(Event::StatusChanged {
+            old: intent.status,
+            new: Status::Blocked,
+            reason: Some("stopping".to_owned()),
+            blocked_reason: Some(BlockedReason::Stopping),
+            overrides: Vec::new(),
+        });
+    }
+    Ok(events)
+}
+
+/// The end of a stop that is the end of its intent as well.
+fn closed_by(suspension_id: SuspensionId, cause: Cause, handoff: Option<&Value>, by: &Principal) -> Event {
+    let (closed_by, credential) = (by.subject.clone(), by.credential);
+    event_of(StopEvent::Closed(Box::new(Closed { suspension_id, cause, handoff: handoff.cloned(), closed_by, credential })))
+}
+
+/// The events by which the work on an intent is over. An agent that says so hands in a document, if it has one.
+fn closes(
+    intent: &Intent,
+    id: SuspensionId,
+    reason: Option<&String>,
+    handed_in: Option<Option<&Value>>,
+    by: &Principal,
+) -> [Event; 2] {
+    let cause = if handed_in.is_some() { Cause::HandedOver } else { Cause::Stopped };
+    let said = intent.stop.as_deref().and_then(|stop| stop.terms.as_ref()).and_then(|terms| terms.reason.clone());
+    let reason = reason.cloned().or(said).unwrap_or_else(|| "stopped".to_owned());
+    [closed_by(id, cause, handed_in.flatten(), by), changed(intent, Status::Abandoned, Some(reason))]
+}
+
 /// Lets a parked intent go on, if this event is one for which it waits.
 fn fire(intent: &Intent, suspension_id: SuspensionId, fired: &Fired, by: &Principal) -> Result<Vec<Event>, StopRefusal> {
     let stop = open(intent, suspension_id)?;
@@ -185,10 +262,13 @@ fn end_by_time(intent: &Intent, stop: &Stop) -> Vec<Event> {
     let terms = stop.terms.as_ref();
     let timeout = terms.and_then(|terms| terms.conditions.as_ref()).and_then(|conditions| conditions.timeout.as_ref());
     let (suspension_id, cause) = (suspension.id, Cause::Timeout);
+    if suspension.kind == Kind::Stopping {
+        let reason = terms.and_then(|terms| terms.reason.clone()).unwrap_or_else(|| "stopped".to_owned());
+        return vec![closed_by(suspension_id, cause, None, &server), changed(intent, Status::Abandoned, Some(reason))];
+    }
     let Some(timeout) = timeout.filter(|timeout| timeout.on_timeout != OnTimeout::Fail) else {
-        let closed = Closed { suspension_id, cause, closed_by: server.subject, credential: None };
         let reason = Some("auto-resume timeout expired".to_owned());
-        return vec![event_of(StopEvent::Closed(closed)), changed(intent, Status::Abandoned, reason)];
+        return vec![closed_by(suspension_id, cause, None, &server), changed(intent, Status::Abandoned, reason)];
     };
     let minutes = timeout.duration_minutes;
     let with_input = timeout.on_timeout == OnTimeout::ResumeWithInput;
@@ -228,9 +308,23 @@ pub(super) fn give_back(stop: &Stop, later: Later) -> Vec<Event> {
     (new_expires_at > old_expires_at).then(|| event_of(StopEvent::Extended(extended))).into_iter().collect()
 }
 
-/// Records that the agent has stopped further. What is reached already is not recorded again.
-fn settle(intent: &Intent, suspension_id: SuspensionId, stage: Stage, by: &Principal) -> Result<Vec<Event>, StopRefusal> {
+/// Records that the agent has stopped further. What is reached already is not recorded again. If the work is being ended, an agent that has
+/// stopped ends the intent, with the document that it hands in.
+fn settle(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    stage: Stage,
+    handoff: Option<&Value>,
+    by: &Principal,
+) -> Result<Vec<Event>, StopRefusal> {
     let stop = open(intent, suspension_id)?;
+    if stop.suspension.kind == Kind::Stopping {
+        if stage == Stage::Suspended {
+            return Ok(closes(intent, suspension_id, None, Some(handoff), by).into());
+        }
+    } else if handoff.is_some() {
+        return Err(StopRefusal::NoHandoff);
+    }
     let settled = Settled { suspension_id, stage, credential: by.credential };
     Ok((stage > stop.stage).then(|| event_of(StopEvent::Settled(settled))).into_iter().collect())
 }
@@ -273,7 +367,5 @@ pub(super) fn set_status(
     if status != Status::Abandoned {
         return Err(StopRefusal::StatusIsHeld.into());
     }
-    let (closed_by, credential) = (by.subject.clone(), by.credential);
-    let closed = Closed { suspension_id: stop.suspension.id, cause: Cause::Closed, closed_by, credential };
-    Ok(vec![event_of(StopEvent::Closed(closed)), changed(intent, status, reason.cloned())])
+    Ok(vec![closed_by(stop.suspension.id, Cause::Closed, None, by), changed(intent, status, reason.cloned())])
 }

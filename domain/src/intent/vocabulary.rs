@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 32] = [
+const OURS: [&str; 33] = [
     "arbitration_resolved",
     "attachment_removed",
     "coordinator.ended",
@@ -149,6 +149,7 @@ const OURS: [&str; 32] = [
     "lifecycle.paused",
     "lifecycle.resumed",
     "lifecycle.settled",
+    "lifecycle.stopping",
     "plan.cancelled",
     "plan.condition_decided",
     "plan.failure_decided",

@@ -77,6 +77,8 @@ pub enum Action {
     Settle,
     /// Let stopped work go on.
     Resume,
+    /// End the work of an agent on an intent.
+    Stop,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
@@ -119,7 +121,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 57] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -176,5 +178,6 @@ impl Action {
         Self::Resume,
         Self::Park,
         Self::FireEvent,
+        Self::Stop,
     ];
 }

@@ -149,7 +149,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // A gateway may use a receipt only of a question that it was handed.
         Action::ConsumeReceipt => principal.role == Role::Verifier || principal.tied_to.is_some(),
         // Only the work on an intent is stopped.
-        Action::Pause | Action::Park | Action::Settle | Action::Resume => false,
+        Action::Pause | Action::Park | Action::Settle | Action::Resume | Action::Stop => false,
     };
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
@@ -326,6 +326,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::ReadDrafts
         | Action::Pause
         | Action::Resume
+        | Action::Stop
         | Action::FireEvent
         | Action::DecideAccess
         | Action::Govern

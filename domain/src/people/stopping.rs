@@ -91,7 +91,10 @@ pub(super) fn authorize(principal: &Principal, action: Action, work: &Work<'_>) 
         Action::Pause if part.works && !part.is_parent => {
             return forbidden("an agent does not pause its own work: it parks it");
         }
-        Action::Pause => part.is_person || part.is_parent || part.is_agent && part.is_at_one,
+        Action::Stop if part.works && !part.is_parent => {
+            return forbidden("an agent does not stop its own work: it gives it up with the status abandoned");
+        }
+        Action::Pause | Action::Stop => part.is_person || part.is_parent || part.is_agent && part.is_at_one,
         Action::Park | Action::Settle => part.works || part.is_agent && part.is_at_one,
         Action::Resume if kind == Kind::Paused && (part.works || part.is_at_one || part.is_behind_the_work) => {
             return forbidden("the agent whose work is paused, and keys of its owner, never resume it");

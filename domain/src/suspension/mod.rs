@@ -88,13 +88,15 @@ pub enum Kind {
     Escalation,
     /// A person must settle a conflict (RFC-0013).
     Arbitration,
+    /// A controller ends the work, and its agent may hand in what is left of it.
+    Stopping,
 }
 
 impl Kind {
     /// Whether the intent itself waits. Otherwise work on the intent goes on, and several suspensions of the intent may be open.
     pub fn stops_intent(self) -> bool {
         match self {
-            Self::AwaitingInput | Self::Paused | Self::Parked => true,
+            Self::AwaitingInput | Self::Paused | Self::Parked | Self::Stopping => true,
             Self::Approval | Self::Escalation | Self::Arbitration => false,
         }
     }

@@ -1,4 +1,4 @@
-//! A stop: a suspension that waits for no answer. The intent is paused by another principal, and goes on when it is resumed.
+//! A stop: a suspension that waits for no answer. The intent is paused or parked and goes on when it is resumed, or its work is ended.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,12 @@ pub const EVENT_NAME_MAX: usize = 200;
 pub const EVENT_PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 /// The largest trigger, in bytes of JSON.
 pub const TRIGGER_BYTES_MAX: usize = 4 * 1024;
+/// The largest document that an agent hands in when its work is ended, in bytes of JSON.
+pub const HANDOFF_BYTES_MAX: usize = 64 * 1024;
+/// The most seconds that an agent may be given to hand it in.
+pub const HANDOFF_SECONDS_MAX: u32 = 3_600;
+/// The seconds that an agent is given unless the configuration says otherwise.
+pub const HANDOFF_SECONDS: u32 = 60;
 /// The most names of events in one trigger.
 pub const TRIGGER_EVENTS_MAX: usize = 20;
 
@@ -255,6 +261,10 @@ pub enum Cause {
     Timeout,
     /// The intent was abandoned.
     Closed,
+    /// A controller ended the work at once, or ended it while it was paused or parked.
+    Stopped,
+    /// The agent whose work was ended has stopped, and has handed in what it had.
+    HandedOver,
 }
 
 /// The wishes of the principal that stops an intent; only the event of the stop keeps them.
@@ -287,6 +297,8 @@ pub struct Gone {
     pub digest: Option<String>,
     /// The name of the event that let it go on.
     pub event: Option<String>,
+    /// The document that the agent handed in.
+    pub handoff: Option<Value>,
 }
 
 /// An intent that is stopped, or was.
@@ -308,10 +320,10 @@ impl Kind {
         self.stops_intent() && !self.is_stop()
     }
 
-    /// Whether the suspension waits for no answer: the intent is paused or parked.
+    /// Whether the suspension waits for no answer: the intent is paused or parked, or its work is being ended.
     pub fn is_stop(self) -> bool {
         match self {
-            Self::Paused | Self::Parked => true,
+            Self::Paused | Self::Parked | Self::Stopping => true,
             Self::AwaitingInput | Self::Approval | Self::Escalation | Self::Arbitration => false,
         }
     }

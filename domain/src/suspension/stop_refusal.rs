@@ -25,17 +25,23 @@ pub enum StopRefusal {
         /// The subject that resumed it.
         resumed_by: Option<String>,
     },
-    /// The time of the conditions was over.
-    #[error("HARN-SUS-006: the time for which the intent was parked was over before")]
+    /// The time of the stop was over.
+    #[error("HARN-SUS-006: the time of the stop was over before")]
     TimeOver,
     /// The intent has ended.
-    #[error("HARN-SUS-010: the intent is {status}, so it cannot be resumed")]
+    #[error("HARN-SUS-010: the intent is {status}, so it can be neither resumed nor stopped")]
     IntentEnded {
         /// Its status.
         status: String,
     },
+    /// The work on the intent is being ended.
+    #[error("HARN-SUS-010: the work on the intent is being ended, so it cannot be resumed")]
+    Ending,
+    /// A document came with the stop of an intent whose work is not being ended.
+    #[error("the intent is paused or parked, and its work goes on later: a handoff is handed in when the work is ended")]
+    NoHandoff,
     /// The intent is stopped, so its status belongs to the server.
-    #[error("the intent is paused or parked: it goes on when it is resumed, and until then its status can only become abandoned")]
+    #[error("the intent is paused or parked, or its work is being ended: until it is resumed, its status can only become abandoned")]
     StatusIsHeld,
 }
 
@@ -51,8 +57,8 @@ impl StopRefusal {
             Self::NotStopped => Some("HARN-SUS-003"),
             Self::Mismatch => Some("HARN-SUS-004"),
             Self::Lost { .. } | Self::TimeOver => Some("HARN-SUS-006"),
-            Self::IntentEnded { .. } => Some("HARN-SUS-010"),
-            Self::StatusIsHeld => None,
+            Self::IntentEnded { .. } | Self::Ending => Some("HARN-SUS-010"),
+            Self::StatusIsHeld | Self::NoHandoff => None,
         }
     }
 }

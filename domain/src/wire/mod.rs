@@ -86,7 +86,8 @@ pub use self::requests::{
 pub use self::several::{OptionRequest, QuestionRequest};
 pub use self::signals::{Signal, is_signalled};
 pub use self::stops::{
-    FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopResolution, SuspensionView,
+    ChildHandoff, FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopRequest,
+    StopResolution, SuspensionView,
 };
 pub use self::subscriptions::{SubscribeRequest, SubscriptionView};
 pub use self::suspensions::{

@@ -59,13 +59,31 @@ pub struct FiredView {
     pub woken: u64,
 }
 
+/// `POST /api/v1/intents/{id}/stop`. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopRequest {
+    /// Whether the agent may hand in what it has before the intent ends, which is the default. Otherwise the intent ends at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graceful: Option<bool>,
+    /// The reason, for the agent and for people; at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
+    pub reason: Option<String>,
+}
+
 /// `POST /api/v1/suspensions/{id}/settle`. Unknown fields are refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettleRequest {
     /// The stage that the agent has reached: `quiescing`, or `suspended`, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
+    /// What the agent has, for those who take the work over: an object of at most 64 KiB. It goes with the stage `suspended`, if the work on
+    /// the intent is being ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub handoff: Option<Value>,
 }
 
 /// `POST /api/v1/suspensions/{id}/resume`. Unknown fields are refused.
@@ -115,7 +133,7 @@ pub struct StopRecord {
     pub id: SuspensionId,
     /// The stopped intent.
     pub intent_id: IntentId,
-    /// `paused` or `parked`.
+    /// `paused`, `parked` or `stopping`.
     pub kind: Kind,
     /// +1 per stage and ending.
     pub version: u32,
@@ -135,7 +153,7 @@ pub struct StopRecord {
     /// The conditions under which it goes on; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
-    /// When the time of the conditions is over; absent if they have none.
+    /// When the time of the conditions is over, or that for handing in a document; absent if there is none.
     #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<DateTime<Utc>>,
@@ -158,11 +176,38 @@ pub struct StopRecord {
     /// The name of the event that let it go on; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// The document that the agent handed in when its work was ended; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub handoff: Option<Value>,
+    /// Those of the children of the intent whose work was ended, with what their agents handed in; absent if there are none, and unless the
+    /// record is read by its id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildHandoff>,
     /// When it ended; null while it is open.
     #[serde(with = "crate::base::time::z_option")]
     pub resolved_at: Option<DateTime<Utc>>,
     /// The subject that ended it; null while it is open.
     pub resolved_by: Option<String>,
+}
+
+/// The work on a child of an intent that was ended as well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChildHandoff {
+    /// The child.
+    pub intent_id: IntentId,
+    /// The stop of the child.
+    pub suspension_id: SuspensionId,
+    /// The document that its agent handed in; null if there is none.
+    #[schema(value_type = Option<Object>)]
+    pub handoff: Option<Value>,
+    /// Whether the document was left out, because the record would be too large.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
+    /// The same of its own children; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(no_recursion)]
+    pub children: Vec<ChildHandoff>,
 }
 
 impl StopRecord {
@@ -191,6 +236,8 @@ impl StopRecord {
             continue_transcript: gone.map(|gone| gone.continue_transcript),
             digest: gone.and_then(|gone| gone.digest.clone()),
             event: gone.and_then(|gone| gone.event.clone()),
+            handoff: gone.and_then(|gone| gone.handoff.clone()),
+            children: Vec::new(),
             resolved_at: ending.map(|ending| ending.at),
             resolved_by: ending.and_then(|ending| ending.by.clone()),
         }

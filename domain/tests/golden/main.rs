@@ -575,6 +575,7 @@ fn kinds() -> Vec<Event> {
             stops::events(),
             stops::parks(),
             errands::events(),
+            stops::endings(),
         ])
         .flatten()
         .collect()
@@ -620,13 +621,13 @@ fn every_kind_of_event_is_pinned() {
         Event::StatePatched(_) => "state_patched",
         Event::StatusChanged { .. } => "status_changed",
         Event::Suspended(suspension, _) => match suspension.kind {
-            Kind::AwaitingInput | Kind::Paused | Kind::Parked => "intent.suspended",
+            Kind::AwaitingInput | Kind::Paused | Kind::Parked | Kind::Stopping => "intent.suspended",
             Kind::Approval => "governance.approval_requested",
             Kind::Escalation => "escalation_requested",
             Kind::Arbitration => "arbitration_requested",
         },
         Event::Resumed(resumed) => match (resumed.kind, resumed.ending.response.as_ref().and_then(Value::as_str)) {
-            (Kind::AwaitingInput | Kind::Paused | Kind::Parked, _) => "intent.resumed",
+            (Kind::AwaitingInput | Kind::Paused | Kind::Parked | Kind::Stopping, _) => "intent.resumed",
             (Kind::Approval, Some("approve")) => "governance.approval_granted",
             (Kind::Approval, _) => "governance.approval_denied",
             (Kind::Escalation, _) => "escalation_resolved",

@@ -4,12 +4,18 @@ use domain::base::name::Owner;
 use domain::intent::dependency::BlockedReason;
 use domain::intent::event::Event;
 use domain::intent::status::Status;
-use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent};
+use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping};
+use domain::people::principal::Credential;
 use domain::suspension::Asker;
 use domain::suspension::stop::{Cause, Conditions, Initiator, Mode, OnTimeout, Provider, ResumeOwner, Stage, Timeout, Trigger};
 use serde_json::json;
 
 use super::{asked_id, at, key};
+
+fn closed(cause: Cause, by: &str, credential: Option<Credential>) -> Event {
+    let (suspension_id, closed_by) = (asked_id(), by.to_owned());
+    Event::Stop(Box::new(StopEvent::Closed(Box::new(Closed { suspension_id, cause, handoff: None, closed_by, credential }))))
+}
 
 pub(super) fn events() -> Vec<Event> {
     let (suspension_id, credential) = (asked_id(), Some(key()));
@@ -47,7 +53,7 @@ pub(super) fn events() -> Vec<Event> {
         stop(StopEvent::Settled(Settled { suspension_id, stage: Stage::Suspended, credential: None })),
         resumed(Some(json!({"supplier": "fine"})), true, credential),
         resumed(None, false, None),
-        stop(StopEvent::Closed(Closed { suspension_id, cause: Cause::Closed, closed_by, credential })),
+        closed(Cause::Closed, &closed_by, credential),
     ]
 }
 
@@ -106,6 +112,31 @@ pub(super) fn parks() -> Vec<Event> {
         resumed(Cause::ExternalEvent, Some(json!({"build": 1})), None, Some("ci.build:1"), credential),
         resumed(Cause::ConditionFired, None, None, Some("review.approved"), credential),
         resumed(Cause::Timeout, None, Some("Nothing happened."), None, None),
-        stop(StopEvent::Closed(Closed { suspension_id, cause: Cause::Timeout, closed_by, credential: None })),
+        closed(Cause::Timeout, &closed_by, None),
+    ]
+}
+
+pub(super) fn endings() -> Vec<Event> {
+    let (suspension_id, credential) = (asked_id(), Some(key()));
+    let stop = |event| Event::Stop(Box::new(event));
+    let stopping = |stage, reason: Option<&str>, expires_at, initiator, credential| {
+        let by = Some(Asker { name: "bot".into(), owner: Owner("team-a".into()) });
+        let (reason, stopped_by) = (reason.map(str::to_owned), "ada@example.com".to_owned());
+        let stopping = Stopping { suspension_id, stage, reason, expires_at, initiator, stopped_by, credential, by };
+        stop(StopEvent::Stopping(Box::new(stopping)))
+    };
+    let (cause, handoff, closed_by) = (Cause::HandedOver, Some(json!({"done": ["a"], "left": ["b"]})), "bot".to_owned());
+    vec![
+        stopping(Stage::Requested, Some("Another team does it."), Some(at(120)), Initiator::Operator, credential),
+        Event::StatusChanged {
+            old: Status::Active,
+            new: Status::Blocked,
+            reason: Some("stopping".into()),
+            blocked_reason: Some(BlockedReason::Stopping),
+            overrides: Vec::new(),
+        },
+        stop(StopEvent::Closed(Box::new(Closed { suspension_id, cause, handoff, closed_by, credential }))),
+        stopping(Stage::Suspended, None, None, Initiator::Parent, None),
+        closed(Cause::Stopped, "ada@example.com", None),
     ]
 }

@@ -6,7 +6,7 @@ use domain::asking::stopping;
 use domain::base::ids::SuspensionId;
 use domain::people::authority::Action;
 use domain::problem::{Rejection, edge};
-use domain::wire::{FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord};
+use domain::wire::{FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopRequest};
 use serde_json::Value;
 use store::Target;
 
@@ -22,6 +22,7 @@ use crate::edge::write::{Write, respond};
 pub(super) fn intent_routes(routes: &mut Routes<'_>) {
     routes.keyed(Surface::Ours, "/intents/{intent_id}/pause", [post(Work::Write, pause)]);
     routes.keyed(Surface::Ours, "/intents/{intent_id}/park", [post(Work::Write, park)]);
+    routes.keyed(Surface::Ours, "/intents/{intent_id}/stop", [post(Work::Write, stop)]);
 }
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
@@ -58,6 +59,23 @@ pub(super) async fn park(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
     let write = Write { action: Action::Park, scope: "POST /intents/{id}/park", if_match_required: false };
     let command = |body: ParkRequest| stopping::parking(id, body);
+    Ok(respond(write.send(&request, caller, &shared, body, command).await?))
+}
+
+/// Ends the work on an intent: whatever it waits for ends, and its agent has a minute to hand in what it has (`settle`). Then the intent is
+/// abandoned. With `graceful: false` that happens at once.
+///
+/// A second call while the agent has time is the first one, and writes nothing.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/stop", tag = "lifecycle", request_body = StopRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`forbidden`: the agent that works on the intent, or a role that ends no work"), (status = 404), (status = 409, description = "`not_active`: the intent has ended; `expired`: the time of its question or its stop was over; `version_conflict`"), (status = 422)))]
+pub(super) async fn stop(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let seconds = shared.handoff_seconds;
+    let write = Write { action: Action::Stop, scope: "POST /intents/{id}/stop", if_match_required: false };
+    let command = |body: StopRequest| stopping::ending(id, body, seconds);
     Ok(respond(write.send(&request, caller, &shared, body, command).await?))
 }
 
@@ -102,11 +120,11 @@ fn standard(Json(mut body): Json) -> Json {
     Json(body)
 }
 
-/// Says how far the agent has stopped: it has acknowledged the pause (`quiescing`), or its turn has ended (`suspended`). For the agents that
-/// work on the intent.
+/// Says how far the agent has stopped: it has acknowledged the stop (`quiescing`), or its turn has ended (`suspended`). For the agents that
+/// work on the intent. If the work is being ended, the intent ends with the second one, and keeps the `handoff`.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/settle", tag = "lifecycle", request_body = SettleRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_suspended`: the suspension is a question; `already_resolved`, `not_active`: it has ended; `version_conflict`"), (status = 422)))]
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_suspended`: the suspension is a question; `already_resolved`, `not_active`, `expired`: it has ended; `not_stopping`: a `handoff` for work that goes on; `version_conflict`"), (status = 422)))]
 pub(super) async fn settle(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

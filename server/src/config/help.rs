@@ -30,7 +30,8 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [retention]           days
   [inbox]               reasons = [\"Out of budget\", …]
   [[inbox.together]]    agent, response_type = \"confirm\" or \"choice\"
-  [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
+  [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes,
+                        handoff_seconds
   [login.openid]        issuer, client_id, client_secret, client_secret_file, domains, scopes,
                         recent_login_seconds, groups_claim, groups
   [[log.witness]]       url, key, allow_subnets

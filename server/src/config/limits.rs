@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use anyhow::bail;
+use domain::suspension::stop::{HANDOFF_SECONDS, HANDOFF_SECONDS_MAX};
 use serde::Deserialize;
 use store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
 
@@ -34,6 +35,8 @@ pub struct Limits {
     pub agent_bytes_per_day: u64,
     /// Bytes of the volume under a SQLite database that are kept free for people's answers.
     pub reserve_bytes: u64,
+    /// Seconds that an agent has to hand in what it has, when its work is ended.
+    pub handoff_seconds: u32,
     /// Invalid keys from one address in a minute. The file has no setting for this limit, because it never refuses a valid key.
     pub bad_keys_per_minute: NonZeroU32,
 }
@@ -49,6 +52,7 @@ impl Limits {
             key_requests_per_minute: None,
             agent_bytes_per_day: AGENT_BYTES_PER_DAY,
             reserve_bytes: RESERVE_BYTES,
+            handoff_seconds: HANDOFF_SECONDS,
             bad_keys_per_minute: BAD_KEYS_PER_MINUTE,
         }
     }
@@ -102,6 +106,7 @@ pub(super) struct LimitsSection {
     key_requests_per_minute: Option<NonZeroU32>,
     agent_bytes_per_day: Option<u64>,
     reserve_bytes: Option<u64>,
+    handoff_seconds: Option<u32>,
 }
 
 impl LimitsSection {
@@ -113,10 +118,14 @@ impl LimitsSection {
             key_requests_per_minute: self.key_requests_per_minute,
             agent_bytes_per_day: self.agent_bytes_per_day.unwrap_or(machine.agent_bytes_per_day),
             reserve_bytes: self.reserve_bytes.unwrap_or(machine.reserve_bytes),
+            handoff_seconds: self.handoff_seconds.unwrap_or(machine.handoff_seconds),
             ..machine
         };
         if !(1..=CONCURRENT_REQUESTS_MAX).contains(&limits.concurrent_requests) {
             bail!("limits.concurrent_requests must be 1 to {CONCURRENT_REQUESTS_MAX}");
+        }
+        if !(1..=HANDOFF_SECONDS_MAX).contains(&limits.handoff_seconds) {
+            bail!("limits.handoff_seconds must be 1 to {HANDOFF_SECONDS_MAX}");
         }
         if limits.agent_bytes_per_day == 0 {
             bail!("limits.agent_bytes_per_day must be 1 or more");
@@ -142,6 +151,12 @@ mod tests {
         for (right, wrong) in [(1, 0), (CONCURRENT_REQUESTS_MAX, CONCURRENT_REQUESTS_MAX + 1)] {
             assert_eq!(resolve(Some(right), None).unwrap().concurrent_requests, right);
             assert!(resolve(Some(wrong), None).is_err());
+        }
+        let seconds = |handoff_seconds| LimitsSection { handoff_seconds, ..LimitsSection::default() }.resolve();
+        assert_eq!(seconds(None).unwrap().handoff_seconds, 60);
+        for (right, wrong) in [(1, 0), (HANDOFF_SECONDS_MAX, HANDOFF_SECONDS_MAX + 1)] {
+            assert_eq!(seconds(Some(right)).unwrap().handoff_seconds, right);
+            assert!(seconds(Some(wrong)).is_err());
         }
         assert_eq!(resolve(None, Some(1)).unwrap().connections, 1);
         assert!(resolve(None, Some(0)).is_err());

@@ -7,7 +7,7 @@ use super::defaults::LISTEN_DEFAULT;
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-pub(super) const KEYS: [&str; 96] = [
+pub(super) const KEYS: [&str; 97] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
     "display_time_zone", "otlp_endpoint", "log_key_file", "log_origin", "log_checkpoint_file", "log", "login", "suspension", "fallback", "channels", "questions", "subscriptions", "retention", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
@@ -22,7 +22,7 @@ pub(super) const KEYS: [&str; 96] = [
     "inbox", "reasons", "together", "agent", "response_type",
     "witness", "key", "mail", "to", "hours",
     "openid", "issuer", "client_id", "client_secret", "client_secret_file", "domains", "scopes", "recent_login_seconds", "groups_claim", "groups",
-    "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes",
+    "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes", "handoff_seconds",
     "people", "address", "role", "time_zone", "locale",
     "agents", "assurance", "separation", "floors", "risks",
 ];

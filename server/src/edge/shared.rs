@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) checkpoints: Arc<Checkpoints>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) asking: AskingPolicy,
+    /// How many seconds an agent has to hand in what it has, when its work is ended.
+    pub(crate) handoff_seconds: u32,
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -78,6 +80,7 @@ impl Shared {
             checkpoints,
             authenticator,
             asking,
+            handoff_seconds: limits.handoff_seconds,
             subscribers,
             clock,
             entropy,

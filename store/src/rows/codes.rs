@@ -46,7 +46,7 @@ code!(TaskStatus {
 // The states of plans that have not ended come first, for the same reason.
 code!(PlanState { Draft = 0, Active = 1, Paused = 2, Completed = 3, Failed = 4, Cancelled = 5 });
 code!(EdgeKind { Dependency = 0, Child = 1 });
-code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation = 4, Arbitration = 5 });
+code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2, Approval = 3, Escalation = 4, Arbitration = 5, Stopping = 6 });
 // 0 stands for any of them.
 code!(Provider { Placet = 1, Webhook = 2 });
 code!(Stage { Requested = 0, Quiescing = 1, Suspended = 2 });

@@ -7,6 +7,11 @@ use super::error::RowsResult;
 /// Stands for any provider, in the column of providers.
 pub(crate) const ANY: i32 = 0;
 
+/// The open suspension for which an intent waits, in the words of the partial index of it, so that the index serves the query.
+pub(crate) const OPEN: &str = "suspensions.resolution IS NULL AND (suspensions.kind < 3 OR suspensions.kind = 6)";
+/// The open stops, in the words of the partial index of them.
+pub(crate) const OPEN_STOPS: &str = "suspensions.resolution IS NULL AND suspensions.kind IN (1, 2, 6)";
+
 /// Writes stops, in one transaction.
 pub(crate) trait WriteStops {
     fn insert_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
@@ -25,6 +30,8 @@ pub(crate) trait ReadStops {
     fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage>;
     /// The parked intents before row `before` that wait for this event of this provider, newest first.
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The newest suspension by which the work on an intent was ended, or is being ended.
+    fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>>;
     /// How many stops are open.
     fn open_stops(&mut self) -> RowsResult<i64>;
 }

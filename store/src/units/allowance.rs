@@ -11,6 +11,7 @@ use domain::base::name::form;
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::Kind;
 
 use super::loaded::Loaded;
 use crate::rows::prelude::*;
@@ -32,7 +33,13 @@ pub(super) fn admit<R: Rows>(
 ) -> Decided<()> {
     let is_held = |loaded: &Loaded| loaded.intent.open.is_some() || loaded.intent.stop.is_some();
     let withdraws = action == Action::SetStatus && loaded.is_some_and(is_held);
-    if withdraws || matches!(action, Action::Respond | Action::Decide | Action::Cancel | Action::Pause | Action::Resume) {
+    let is_ending = |loaded: &Loaded| loaded.intent.stop.as_deref().is_some_and(|stop| stop.suspension.kind == Kind::Stopping);
+    let hands_in = action == Action::Settle && loaded.is_some_and(is_ending);
+    let ends = matches!(
+        action,
+        Action::Respond | Action::Decide | Action::Cancel | Action::Pause | Action::Resume | Action::Stop
+    );
+    if withdraws || hands_in || ends {
         return Ok(Ok(()));
     }
     if env.allowance.is_short_of_room() {

@@ -259,6 +259,7 @@ fn complete_intent<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
     }
     match &request.command {
         Ok(Command::Suspend(suspend)) if !suspend.kind.stops_intent() => load_beside(rows, loaded)?,
+        Ok(Command::Stop(stop)) if stop.may_end_intent() => load_beside(rows, loaded)?,
         Ok(Command::SetStatus { status: Status::Completed | Status::Abandoned, .. }) => load_beside(rows, loaded)?,
         Ok(Command::Respond(_)) if request.principal.role == Role::Channel => {
             loaded.intent.assigned = rows.reads().assigned(loaded.row.rid)?;

@@ -99,7 +99,7 @@ pub(super) fn follow<R: Rows>(
     let id = change.suspension_id();
     rows.notice(Notice::Suspension(id));
     match change {
-        StopEvent::Paused(_) | StopEvent::Parked(_) => begin(rows, loaded),
+        StopEvent::Paused(_) | StopEvent::Parked(_) | StopEvent::Stopping(_) => begin(rows, loaded),
         StopEvent::Extended(extended) => extend(rows, loaded, extended),
         StopEvent::Settled(_) => {
             let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
@@ -175,7 +175,8 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, id: SuspensionId, 
 pub(super) fn shown(loaded: &Loaded, named: Option<SuspensionId>) -> RowsResult<Outcome> {
     let stop = match named {
         Some(id) => loaded.intent.stopped(id),
-        None => loaded.intent.stop.as_deref(),
+        // The work that ends at once has no open stop any more.
+        None => loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref()),
     };
     let stop = stop.ok_or(NOT_LOADED)?;
     Ok(Outcome::Stop(Box::new(StopRecord::of(stop))))

@@ -103,6 +103,7 @@ const ROUTES: [&str; 159] = [
     "put /api/v1/intents/{intent_id}/retry-policy",
     "post /api/v1/intents/{intent_id}/state",
     "post /api/v1/intents/{intent_id}/status",
+    "post /api/v1/intents/{intent_id}/stop",
     "get /api/v1/intents/{intent_id}/subscribe",
     "post /api/v1/intents/{intent_id}/suspend",
     "post /api/v1/intents/{intent_id}/suspend/respond",

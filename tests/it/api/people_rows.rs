@@ -37,6 +37,10 @@ pub(super) fn rows() -> Vec<Row> {
             .forbidden(&[Agent, Auditor, Channel])
             .invalid(json!({"mode": "now"}), "mode")
             .versioned(false),
+        Row::new("POST /api/v1/intents/{intent_id}/stop", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"graceful": 1}), "graceful")
+            .versioned(false),
         Row::new("POST /api/v1/intents/{intent_id}/park", Agent)
             .forbidden(&[Operator, Admin, Auditor, Channel])
             .invalid(json!({"reason": ""}), "reason")

@@ -3,3 +3,4 @@
 mod parking;
 mod pausing;
 mod signed;
+mod stopping;

@@ -30,7 +30,7 @@ pub(super) async fn resume(api: &Api, id: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/suspensions/{id}/resume"), body).await
 }
 
-async fn settle(api: &Api, id: &str, body: Value) -> Reply {
+pub(super) async fn settle(api: &Api, id: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/suspensions/{id}/settle"), body).await
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn since_it_began(api: &Api, intent: IntentId) -> Vec<String> {
 }
 
 /// An agent of another owner, with an intent of its own and a child of that intent which the test's agent created.
-async fn parent_of_anothers_child(app: &TestApp) -> (Api, IntentId) {
+pub(super) async fn parent_of_anothers_child(app: &TestApp) -> (Api, IntentId) {
     let boss = Api::new(&app.base, Some(&app.new_key(Role::Agent, "boss").await));
     let agent = app.agent();
     let parent = boss.active_intent().await;

@@ -177,7 +177,7 @@ const OWN: [&str; 57] = [
 ];
 
 /// The actions for which commands need permission.
-const ACTIONS: [Action; 22] = [
+const ACTIONS: [Action; 23] = [
     Action::PatchState,
     Action::SetStatus,
     Action::AppendEvent,
@@ -200,6 +200,7 @@ const ACTIONS: [Action; 22] = [
     Action::Park,
     Action::Settle,
     Action::Resume,
+    Action::Stop,
 ];
 
 /// A unit that acts for a caller but does not take the caller as a parameter could check no permission.

@@ -28,7 +28,7 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT … FROM intents ORDER BY intents.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM intents WHERE (intents.status =", "people look; an index would be written at every question and answer"),
     (
-        "SELECT … FROM suspensions WHERE suspensions.kind NOT BETWEEN 1 AND 2 ORDER BY suspensions.rid DESC LIMIT",
+        "SELECT … FROM suspensions WHERE suspensions.kind NOT IN (1, 2, 6) ORDER BY suspensions.rid DESC LIMIT",
         "the newest come first, and a window of them is enough",
     ),
     ("SELECT … FROM portfolios ORDER BY portfolios.rid DESC LIMIT", "the newest come first, and a page of them is enough"),

@@ -58,6 +58,13 @@ impl Course<'_> {
             let allowed = self.allowed((by, &[]), Action::Cancel, &open, &command, &alone, event);
             let allowed = allowed
                 .and_then(|allowed| if is_superseded && by.role != Role::Agent { Err(Rejection::NotFound) } else { Ok(allowed) });
+            if allowed.is_err() && !is_superseded && open.kind.stops_intent() {
+                // A principal that ends the work on an intent ends its question with it.
+                let ends = self.may_stop(event, &who, Action::Stop, None, "withdrew the question of another")?;
+                self.due.push_back(Due::Stopping);
+                doubts.extend(ends);
+                return Ok(doubts);
+            }
             doubts.extend(allowed.map_err(|_| not_allowed(by, event, "withdrew the question of another"))?);
         }
         Ok(doubts)

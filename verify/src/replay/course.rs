@@ -61,6 +61,8 @@ pub(super) enum Due {
     },
     /// The question that replaces the one before.
     Asked,
+    /// The end of the work, for which what the intent waited for ended.
+    Stopping,
 }
 
 /// The course of one intent.
@@ -196,6 +198,11 @@ impl<'k> Course<'k> {
 
     /// Judges an event that follows from the one before it.
     fn judge_due(&mut self, due: Due, event: &Happened, payload: Option<&Payload>) -> Judged {
+        if let (Due::Stopping, Some(Payload::Stop(change))) = (&due, payload)
+            && matches!(**change, StopEvent::Stopping(_))
+        {
+            return self.stop(event, change);
+        }
         let (name, is_right) = match (due, payload) {
             (Due::Expired(due), Some(Payload::Expired(logged))) => ("intent.suspension_expired", due == *logged),
             (Due::Renotified(due), Some(Payload::Renotified(logged))) => ("intent.suspension_renotified", due == *logged),
@@ -304,6 +311,16 @@ impl<'k> Course<'k> {
                     parked.by = Some(self.asker(&event.actor));
                     parked.reason = String::new();
                 }
+                if let StopEvent::Stopping(stopping) = &mut *change {
+                    if event.actor.len() > NAME_BYTES_MAX || stopping.stopped_by.len() > NAME_BYTES_MAX {
+                        return self.forget(Doubt::Unknown);
+                    }
+                    stopping.by = Some(self.asker(&event.actor));
+                    stopping.reason = None;
+                }
+                if let StopEvent::Closed(closed) = &mut *change {
+                    closed.handoff = None;
+                }
                 self.evolve(event, &Event::Stop(change));
             }
             Payload::Tracked(tracked) => {
@@ -375,6 +392,7 @@ impl Due {
             Self::Escalated(_) => "intent.suspension_escalated",
             Self::Status { .. } => "status_changed",
             Self::Asked => "intent.suspended",
+            Self::Stopping => "lifecycle.stopping",
         }
     }
 }

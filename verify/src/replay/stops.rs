@@ -2,11 +2,11 @@
 
 use domain::base::ids::SuspensionId;
 use domain::base::text::quoted;
-use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent};
+use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::people::stopping::{Stopped, Work};
-use domain::suspension::Asker;
+use domain::suspension::{Asker, Kind};
 use domain::suspension::stop::{Cause, Fired, OnTimeout, Provider, Stop};
 
 use super::course::{Course, Due, Happened};
@@ -20,6 +20,7 @@ impl Course<'_> {
         match change {
             StopEvent::Paused(paused) => self.paused(event, paused),
             StopEvent::Parked(parked) => self.parked(event, parked),
+            StopEvent::Stopping(stopping) => self.stopping(event, stopping),
             StopEvent::Extended(extended) => self.extended_stop(event, extended),
             StopEvent::Settled(settled) => self.settled(event, settled),
             StopEvent::Resumed(resumed) => self.resumed(event, resumed),
@@ -30,18 +31,46 @@ impl Course<'_> {
     fn closed(&mut self, event: &Happened, closed: &Closed) -> Judged {
         let Some(stop) = self.open_stop(closed.suspension_id) else { return self.not_stopped(closed.suspension_id) };
         let is_over = closed.cause == Cause::Timeout;
-        if is_over {
-            timed_out(stop, event, OnTimeout::Fail)?;
-        } else if closed.cause != Cause::Closed {
-            let text = "The stop of the intent ended with the intent, for a reason for which an intent goes on.";
-            return Err(Fault::new(Code::DecisionDiffers, text));
+        let is_ending = stop.suspension.kind == Kind::Stopping;
+        match closed.cause {
+            Cause::Timeout if is_ending && stop.suspension.is_expired(event.at) => {}
+            Cause::Timeout => timed_out(stop, event, OnTimeout::Fail)?,
+            Cause::Closed | Cause::Stopped => {}
+            Cause::HandedOver if is_ending => {}
+            Cause::HandedOver | Cause::ExplicitResume | Cause::ExternalEvent | Cause::ConditionFired => {
+                let text = "The stop of the intent ended with the intent, for a reason for which an intent goes on.";
+                return Err(Fault::new(Code::DecisionDiffers, text));
+            }
+        }
+        if closed.handoff.is_some() && closed.cause != Cause::HandedOver {
+            return Err(Fault::new(Code::DecisionDiffers, "A document was handed in by an end that is none of the agent's."));
         }
         let who = self.who_stops(event, &closed.closed_by, closed.credential)?;
+        if closed.cause == Cause::HandedOver && who.doubts.is_empty() && who.principal.role != Role::Agent {
+            return Err(not_allowed(&who.principal, event, "handed in what the agent had"));
+        }
+        if closed.cause == Cause::Stopped {
+            let doubts = self.may_stop(event, &who, Action::Stop, None, "ended the work on the intent")?;
+            self.due.push_back(if is_ending { Due::Status { is_abandoned: true } } else { Due::Stopping });
+            return Ok(doubts);
+        }
         if is_over && who.principal != Principal::server() {
             return Err(not_allowed(&who.principal, event, "ended a time that was over"));
         }
         self.due.push_back(Due::Status { is_abandoned: true });
         Ok(who.doubts)
+    }
+
+    fn stopping(&self, event: &Happened, stopping: &Stopping) -> Judged {
+        if self.intent.open.is_some() {
+            return Err(Fault::new(Code::QuestionOpen, "The work on the intent was ended although its question was open."));
+        }
+        if self.intent.stop.is_some() {
+            let text = "The work on the intent was ended, and no event says how the stop before it ended.";
+            return Err(Fault::new(Code::DecisionDiffers, text));
+        }
+        let who = self.who_stops(event, &stopping.stopped_by, stopping.credential)?;
+        self.may_stop(event, &who, Action::Stop, None, "ended the work on the intent")
     }
 
     fn paused(&self, event: &Happened, paused: &Paused) -> Judged {
@@ -86,6 +115,9 @@ impl Course<'_> {
 
     fn resumed(&self, event: &Happened, resumed: &Resumed) -> Judged {
         let Some(stop) = self.open_stop(resumed.suspension_id) else { return self.not_stopped(resumed.suspension_id) };
+        if stop.suspension.kind == Kind::Stopping {
+            return Err(Fault::new(Code::DecisionDiffers, "The intent went on although its work was being ended."));
+        }
         let who = self.who_stops(event, &resumed.resumed_by, resumed.credential)?;
         match resumed.cause {
             Cause::ExplicitResume => {}
@@ -111,7 +143,9 @@ impl Course<'_> {
                 return may_fire
                     .map_or_else(|_| Err(not_allowed(&who.principal, event, "told of an event")), |()| Ok(who.doubts));
             }
-            Cause::Closed => return Err(Fault::new(Code::DecisionDiffers, "The intent went on because it was abandoned.")),
+            Cause::Closed | Cause::Stopped | Cause::HandedOver => {
+                return Err(Fault::new(Code::DecisionDiffers, "The intent went on because it was abandoned."));
+            }
         }
         self.may_stop(event, &who, Action::Resume, Some(stop), "let the intent go on")
     }
@@ -147,7 +181,7 @@ impl Course<'_> {
 
     /// Whether a principal may stop the intent, or let it go on. The log of the intent does not say which agent created its parent, nor
     /// which agents may write it by an entry, nor whose keys these had then, so an agent is judged as far as it is known.
-    fn may_stop(&self, event: &Happened, who: &Who, action: Action, stop: Option<&Stop>, what: &str) -> Judged {
+    pub(super) fn may_stop(&self, event: &Happened, who: &Who, action: Action, stop: Option<&Stop>, what: &str) -> Judged {
         let (by, mut doubts) = (&who.principal, who.doubts.clone());
         if !doubts.is_empty() {
             return Ok(doubts);

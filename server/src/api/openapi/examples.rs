@@ -25,6 +25,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_remind" | "suspensions_take_back" | "suspensions_claim" | "suspensions_release" | "approvals_approve" => {
             json!({})
         }
+        "lifecycle_stop" => json!({ "graceful": true, "reason": "Another team does it." }),
         "lifecycle_pause" => json!({ "mode": "finish_step", "reason": "The supplier is being checked." }),
         "lifecycle_park" => json!({
             "reason": "Waiting for the review.",

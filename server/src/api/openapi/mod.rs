@@ -30,7 +30,7 @@ use crate::edge::route::{Declared, Routes};
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         suspensions::take_back, hands::claim, hands::release, hands::delegate, hands::reassign,
-        drafts::save_draft, drafts::drafts, stops::pause, stops::park, stops::settle, stops::resume, stops::fire,
+        drafts::save_draft, drafts::drafts, stops::pause, stops::park, stops::stop, stops::settle, stops::resume, stops::fire,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,

@@ -7,7 +7,7 @@ use domain::suspension::stop::{Provider, Stage};
 
 use super::Writing;
 use crate::postgres::session::Session;
-use crate::rows::stops::ANY;
+use crate::rows::stops::{ANY, OPEN, OPEN_STOPS};
 use crate::rows::{Code, ReadStops, RowsResult, WriteStops};
 use crate::schema::{stops, suspensions, wakes};
 
@@ -40,7 +40,7 @@ impl WriteStops for Writing<'_> {
 impl ReadStops for Session {
     fn open_stop(&mut self, intent: i64) -> RowsResult<Option<i64>> {
         // The condition is a literal, so that the index of the one open suspension of an intent serves the query.
-        let open = diesel::dsl::sql::<Bool>("suspensions.resolution IS NULL AND suspensions.kind < 3");
+        let open = diesel::dsl::sql::<Bool>(OPEN);
         let found = suspensions::table.filter(open).filter(suspensions::intent.eq(intent)).select(suspensions::rid);
         Ok(found.get_result(self.conn()?).optional()?)
     }
@@ -57,9 +57,17 @@ impl ReadStops for Session {
         Ok(waiting.load(self.conn()?)?)
     }
 
+    fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>> {
+        // A literal, so that the partial index of suspensions beside their intents serves the query.
+        let of_kind = diesel::dsl::sql::<Bool>("suspensions.kind > 2 AND suspensions.kind = 6");
+        let found = suspensions::table.filter(of_kind).filter(suspensions::intent.eq(intent));
+        let newest = found.order(suspensions::rid.desc()).limit(1).select(suspensions::rid);
+        Ok(newest.get_result(self.conn()?).optional()?)
+    }
+
     fn open_stops(&mut self) -> RowsResult<i64> {
         // A literal, so that the partial index of open stops serves the count.
-        let open = diesel::dsl::sql::<Bool>("suspensions.resolution IS NULL AND suspensions.kind BETWEEN 1 AND 2");
+        let open = diesel::dsl::sql::<Bool>(OPEN_STOPS);
         Ok(suspensions::table.filter(open).count().get_result(self.conn()?)?)
     }
 }

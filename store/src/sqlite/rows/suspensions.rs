@@ -147,10 +147,10 @@ impl ReadSuspensions for SqliteConnection {
         }
         if requests.is_some() || beside.is_some() {
             // The condition is a literal, so that the partial indexes of requests serve the query.
-            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind > 2"));
+            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind > 2 AND suspensions.kind < 6"));
         } else {
             // Stops are no questions.
-            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind NOT BETWEEN 1 AND 2"));
+            query = query.filter(diesel::dsl::sql::<Bool>("suspensions.kind NOT IN (1, 2, 6)"));
         }
         if let Some(kind) = requests {
             query = query.filter(suspensions::kind.eq(kind.code()));

@@ -19,6 +19,9 @@ pub(super) fn members() -> Vec<Member> {
         Member::of("FireRequest", &json!({"name": "other"}), "name", json!("go")),
         Member::of("FireRequest", &json!({"name": "go"}), "payload", json!({"a": 1})),
         Member::of("SettleRequest", &none, "stage", json!("quiescing")),
+        Member::of("SettleRequest", &none, "handoff", json!({"a": 1})).answered(409),
+        Member::of("StopRequest", &none, "graceful", json!(false)),
+        Member::of("StopRequest", &none, "reason", json!("r")),
         Member::of("ResumeRequest", &none, "input", json!({"a": 1})),
         Member::of("ResumeRequest", &none, "continue_transcript", json!(false)),
         Member::of("ResumeRequest", &none, "handle", json!("another")).answered(409),
@@ -31,6 +34,9 @@ pub(super) async fn sent(app: &TestApp, schema: &str, intent: IntentId, body: Va
     let pause = format!("api/v1/intents/{intent}/pause");
     if schema == "PauseRequest" {
         return operator.post(&pause, body).await;
+    }
+    if schema == "StopRequest" {
+        return operator.post(&format!("api/v1/intents/{intent}/stop"), body).await;
     }
     let park = format!("api/v1/intents/{intent}/park");
     if schema == "ParkRequest" {

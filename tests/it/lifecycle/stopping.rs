@@ -1,0 +1,327 @@
+//! The end of the work on an intent: its agent is told, hands in what it has, and the intent is abandoned.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use domain::suspension::stop::HANDOFF_BYTES_MAX;
+use harness::api::{Api, Reply};
+use harness::app::TestApp;
+use harness::on_each_store;
+use serde_json::{Value, json};
+use verify::report::Verdict;
+use verify::{Options, Watchers};
+
+use super::pausing::{harn, id_of, parent_of_anothers_child, pause, resume, set_status, settle, since_it_began};
+
+async fn stop(api: &Api, intent: IntentId, body: Value) -> Reply {
+    api.post(&format!("api/v1/intents/{intent}/stop"), body).await
+}
+
+/// Begins to end the work on an intent; returns the id of the suspension.
+async fn stopping(api: &Api, intent: IntentId) -> String {
+    id_of(&stop(api, intent, json!({})).await.ok())
+}
+
+/// The status of the intent, and the resolution and the cause of the stop.
+async fn stands(api: &Api, intent: IntentId, id: &str) -> (String, Value, Value) {
+    let record = api.suspension(id).await;
+    (api.status(intent).await, record["resolution"].clone(), record["cause"].clone())
+}
+
+fn abandoned(resolution: &str, cause: &str) -> (String, Value, Value) {
+    ("abandoned".to_owned(), json!(resolution), json!(cause))
+}
+
+/// The log of the server is what it says it is, and every end in it was allowed.
+async fn is_verified(app: &TestApp) {
+    let text = app.api(Role::Auditor).get("api/v1/export").await.text;
+    let key = app.checkpoints().key().unwrap().verifying().clone();
+    let report = verify::verify("export", text.as_bytes(), &Options::with_keys(vec![key]), Watchers::default());
+    assert_eq!(report.verdict, Verdict::Verified, "{:?}", report.findings);
+    assert!(report.decisions > 0);
+}
+
+on_each_store! {
+    /// The whole course, with a restart between the steps: nothing of it is in memory alone.
+    async fn an_agent_whose_work_is_ended_hands_in_what_it_has(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let record = stop(&operator, intent, json!({"reason": "Another team does it."})).await.ok();
+        let id = id_of(&record);
+        let open = json!({
+            "id": id, "intent_id": intent, "kind": "stopping", "version": 1, "stage": "requested", "mode": null,
+            "reason": "Another team does it.", "initiator": "operator", "initiated_by": record["initiated_by"],
+            "suspended_at": "2026-11-24T08:00:00.000000Z", "expires_at": "2026-11-24T08:01:00.000000Z", "resolution": null, "cause": null,
+            "continue_transcript": null, "resolved_at": null, "resolved_by": null,
+        });
+        assert_eq!(record, open);
+        app.restart().await;
+        assert_eq!(agent.suspension(&id).await, open);
+        let shown = agent.intent(intent).await;
+        assert_eq!((&shown["status"], &shown["blocked_reason"]), (&json!("blocked"), &json!("stopping")));
+        let in_state = &shown["state"]["_pause"];
+        assert_eq!((&in_state["kind"], &in_state["expires_at"]), (&json!("stopping"), &json!("2026-11-24T08:01:00.000000")));
+        // A second call is the first one.
+        let before = agent.everything(intent).await;
+        assert_eq!(stop(&app.api(Role::Admin), intent, json!({"reason": "x"})).await.ok(), open);
+        assert_eq!(agent.everything(intent).await, before);
+
+        assert_eq!(settle(&agent, &id, json!({"stage": "quiescing"})).await.ok()["stage"], "quiescing");
+        app.restart().await;
+        let handoff = json!({"done": ["The supplier is known."], "left": ["The invoice is to be paid."]});
+        let gone = settle(&agent, &id, json!({"handoff": handoff})).await.ok();
+        assert_eq!((&gone["resolution"], &gone["cause"], &gone["handoff"]), (&json!("cancelled"), &json!("handed_over"), &handoff));
+        app.restart().await;
+        assert_eq!(operator.suspension(&id).await, gone);
+        assert_eq!(agent.status(intent).await, "abandoned");
+        assert_eq!(since_it_began(&agent, intent).await, [
+            "lifecycle.stopping", "status_changed", "lifecycle.settled", "lifecycle.closed", "status_changed",
+        ]);
+        let last = agent.events(intent).await.pop().unwrap();
+        assert_eq!(last["payload"]["abandonment_reason"], "Another team does it.");
+        assert_eq!(harn(&settle(&agent, &id, json!({"handoff": {}})).await), (409, "not_active", "HARN-SUS-010"));
+        assert_eq!(harn(&stop(&operator, intent, json!({})).await), (409, "not_active", "HARN-SUS-010"));
+        is_verified(app).await;
+    }
+
+    /// The time of the agent, one second early and at its end, over a restart.
+    async fn an_agent_that_hands_in_nothing_in_time_is_closed(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (silent, one) = { let intent = agent.active_intent().await; (intent, stopping(&operator, intent).await) };
+        let (empty, two) = { let intent = agent.active_intent().await; (intent, stopping(&operator, intent).await) };
+        let late = agent.active_intent().await;
+        app.advance(1).await;
+        let three = stopping(&operator, late).await;
+        app.advance(58).await;
+        app.restart().await;
+        assert_eq!(stands(&agent, silent, &one).await, ("blocked".to_owned(), json!(null), json!(null)));
+        let gone = settle(&agent, &two, json!({})).await.ok();
+        assert_eq!((&gone["cause"], gone.get("handoff")), (&json!("handed_over"), None));
+        app.advance(1).await;
+        assert_eq!(stands(&agent, silent, &one).await, abandoned("expired", "timeout"));
+        assert_eq!(stands(&agent, empty, &two).await, abandoned("cancelled", "handed_over"));
+        // The time counts at the moment at which the clock reaches it, also if its timer runs later.
+        app.clock.jump(chrono::TimeDelta::seconds(1));
+        assert_eq!(harn(&settle(&agent, &three, json!({"handoff": {"a": 1}})).await), (409, "expired", "HARN-SUS-006"));
+        assert_eq!(stands(&agent, late, &three).await, abandoned("expired", "timeout"));
+        is_verified(app).await;
+    }
+
+    /// The setting of the configuration is the time.
+    async fn the_time_for_a_handoff_is_a_setting(app: &mut TestApp) {
+        app.restart_with(|config| config.limits.handoff_seconds = 5).await;
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = stopping(&operator, intent).await;
+        app.advance(4).await;
+        assert_eq!(agent.status(intent).await, "blocked");
+        app.advance(1).await;
+        assert_eq!(stands(&agent, intent, &id).await, abandoned("expired", "timeout"));
+    }
+
+    /// The time of an outage is given back: an agent that could not reach the server must not lose what it has.
+    async fn the_time_of_an_outage_is_given_back_to_an_agent_that_stops(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = stopping(&app.operator(), intent).await;
+        app.advance(30).await;
+        app.outage(600).await;
+        assert_eq!(agent.status(intent).await, "blocked");
+        assert!(since_it_began(&agent, intent).await.contains(&"lifecycle.extended".to_owned()));
+        settle(&agent, &id, json!({"handoff": {"a": 1}})).await.ok();
+        assert_eq!(stands(&agent, intent, &id).await, abandoned("cancelled", "handed_over"));
+        is_verified(app).await;
+    }
+
+    /// An agent that waits for an answer or an event would not hear of the end in time, so what it waits for ends first.
+    async fn whatever_the_intent_waits_for_ends_first(app: &mut TestApp) {
+        let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
+        let (asking, question) = app.ask(json!({})).await;
+        let request = agent.post(&format!("api/v1/intents/{asking}/approvals"), json!({"action": "pay"})).await.ok();
+        let id = stopping(&operator, asking).await;
+        let ended = agent.suspension(&question).await;
+        assert_eq!((&ended["resolution"], &ended["resolution_reason"]), (&json!("cancelled"), &json!("withdrawn")));
+        assert_eq!(operator.respond(asking, &question, "approve").await.status, 409);
+        assert_eq!(agent.suspension(&id_of(&request)).await["resolution"], json!(null));
+        settle(&agent, &id, json!({})).await.ok();
+        assert_eq!(agent.suspension(&id_of(&request)).await["resolution"], "cancelled");
+
+        let paused = agent.active_intent().await;
+        let pause_id = id_of(&pause(&operator, paused, json!({})).await.ok());
+        let id = stopping(&admin, paused).await;
+        assert_ne!(id, pause_id);
+        let record = agent.suspension(&pause_id).await;
+        assert_eq!((&record["resolution"], &record["cause"]), (&json!("cancelled"), &json!("stopped")));
+        assert_eq!(agent.suspension(&id).await["stage"], "suspended");
+        assert_eq!(harn(&resume(&operator, &pause_id, json!({})).await), (409, "already_resolved", "HARN-SUS-006"));
+
+        let parked = agent.active_intent().await;
+        let park = json!({"reason": "r", "conditions": {"on_event": "go", "timeout": {"duration_minutes": 1}}});
+        let park_id = id_of(&agent.post(&format!("api/v1/intents/{parked}/park"), park).await.ok());
+        let now = stop(&operator, parked, json!({"graceful": false})).await.ok();
+        assert_eq!((&now["resolution"], &now["cause"], now.get("expires_at")), (&json!("cancelled"), &json!("stopped"), None));
+        assert_eq!(agent.suspension(&park_id).await["cause"], "stopped");
+        assert_eq!(agent.status(parked).await, "abandoned");
+        assert_eq!(operator.post("api/v1/events", json!({"name": "go"})).await.ok()["woken"], 0);
+        app.advance(3600).await;
+        assert_eq!(since_it_began(&agent, parked).await, [
+            "lifecycle.parked", "status_changed", "lifecycle.closed", "lifecycle.stopping", "lifecycle.closed", "status_changed",
+        ]);
+        is_verified(app).await;
+    }
+
+    /// Where no agent is at work, and where the caller does not want to wait, the intent ends at once.
+    async fn work_ends_at_once_if_that_is_wanted_and_where_none_has_begun(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let active = agent.active_intent().await;
+        let record = stop(&operator, active, json!({"graceful": false, "reason": "Wrong customer."})).await.ok();
+        assert_eq!(stands(&agent, active, &id_of(&record)).await, abandoned("cancelled", "stopped"));
+        let draft: IntentId = id_of(&agent.post("api/v1/intents", json!({"title": "t"})).await.ok()).parse().unwrap();
+        let record = stop(&operator, draft, json!({})).await.ok();
+        assert_eq!(stands(&agent, draft, &id_of(&record)).await, abandoned("cancelled", "stopped"));
+        // The controller may lose its patience.
+        let intent = agent.active_intent().await;
+        let id = stopping(&operator, intent).await;
+        assert_eq!(id_of(&stop(&operator, intent, json!({"graceful": false})).await.ok()), id);
+        assert_eq!(stands(&agent, intent, &id).await, abandoned("cancelled", "stopped"));
+        let done = agent.completed_intent().await;
+        assert_eq!(harn(&stop(&operator, done, json!({})).await), (409, "not_active", "HARN-SUS-010"));
+        is_verified(app).await;
+    }
+
+    /// The table of those who end work, and what they find of it.
+    async fn the_working_agent_does_not_end_its_own_work_by_this(app: &mut TestApp) {
+        let (agent, admin) = (app.agent(), app.api(Role::Admin));
+        let intent = agent.active_intent().await;
+        assert_eq!(stop(&agent, intent, json!({})).await.problem(), (403, "forbidden"));
+        let key = async |role, name, owner| Api::new(&app.base, Some(&app.new_key_of(role, name, owner).await));
+        let (sibling, stranger) = (key(Role::Agent, "sibling", "test-agent").await, key(Role::Agent, "stranger", "other").await);
+        assert_eq!(stop(&stranger, intent, json!({})).await.problem(), (404, "not_found"));
+        for role in [Role::Auditor, Role::Channel, Role::Verifier] {
+            assert_eq!(stop(&app.api(role), intent, json!({})).await.problem(), (403, "forbidden"), "{role}");
+        }
+        let id = stopping(&sibling, intent).await;
+        for api in [&app.operator(), &admin] {
+            assert_eq!(settle(api, &id, json!({"handoff": {}})).await.problem(), (403, "forbidden"));
+        }
+        // An agent whose work is being ended may give it up by its own word.
+        set_status(&agent, intent, "abandoned").await.ok();
+        assert_eq!(stands(&agent, intent, &id).await, abandoned("cancelled", "closed"));
+
+        let (boss, child) = parent_of_anothers_child(app).await;
+        let record = stop(&boss, child, json!({})).await.ok();
+        assert_eq!(record["initiator"], "parent");
+        assert_eq!(boss.suspension(&id_of(&record)).await, record);
+        settle(&agent, &id_of(&record), json!({"handoff": {"left": "all"}})).await.ok();
+        assert_eq!(boss.suspension(&id_of(&record)).await["handoff"], json!({"left": "all"}));
+        is_verified(app).await;
+    }
+
+    /// Nothing but the end follows while the work is being ended.
+    async fn an_intent_whose_work_is_ended_goes_on_by_nothing(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = stopping(&operator, intent).await;
+        let before = agent.everything(intent).await;
+        assert_eq!(harn(&resume(&operator, &id, json!({})).await), (409, "not_active", "HARN-SUS-010"));
+        assert_eq!(harn(&pause(&operator, intent, json!({})).await), (409, "not_active", "HARN-SUS-001"));
+        let park = agent.post(&format!("api/v1/intents/{intent}/park"), json!({"reason": "r"})).await;
+        assert_eq!(harn(&park), (409, "not_active", "HARN-SUS-001"));
+        for status in ["active", "blocked", "completed"] {
+            assert_eq!(set_status(&agent, intent, status).await.problem(), (409, "intent_stopped"), "{status}");
+        }
+        assert_eq!(agent.suspend(intent, json!({})).await.problem(), (409, "not_active"));
+        assert_eq!(agent.everything(intent).await, before);
+        // Questions are listed and counted without it.
+        assert_eq!(operator.get("api/v1/suspensions?state=all").await.ok()["suspensions"], json!([]));
+        let approvals = agent.get(&format!("api/v1/intents/{intent}/approvals")).await.ok();
+        assert_eq!(approvals, json!([]));
+        let metrics = app.api(Role::Admin).get("metrics").await;
+        assert!(metrics.text.contains("placet_questions_open 0"), "{}", metrics.text);
+    }
+
+    /// Each bound, with the field that the error names.
+    async fn every_member_of_an_end_has_its_bound(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        for (body, field) in [
+            (json!({"graceful": 1}), "graceful"), (json!({"reason": "x".repeat(2_001)}), "reason"), (json!({"seconds": 5}), "seconds"),
+        ] {
+            let refused = stop(&operator, intent, body).await;
+            assert_eq!((refused.status, refused.field_problem().2), (422, field));
+        }
+        let paused = id_of(&pause(&operator, intent, json!({})).await.ok());
+        assert_eq!(settle(&agent, &paused, json!({"handoff": {}})).await.problem(), (409, "not_stopping"));
+        resume(&operator, &paused, json!({})).await.ok();
+        let id = id_of(&stop(&operator, intent, json!({"reason": "ä".repeat(2_000)})).await.ok());
+        let sized = |bytes: usize| json!({"a": "x".repeat(bytes - r#"{"a":""}"#.len())});
+        for body in [
+            json!({"handoff": "done"}), json!({"handoff": []}), json!({"handoff": {}, "stage": "quiescing"}),
+            json!({"handoff": sized(HANDOFF_BYTES_MAX + 1)}),
+        ] {
+            let refused = settle(&agent, &id, body).await;
+            assert_eq!((refused.status, refused.field_problem().2), (422, "handoff"));
+        }
+        assert_eq!(agent.status(intent).await, "blocked");
+        settle(&agent, &id, json!({"handoff": sized(HANDOFF_BYTES_MAX)})).await.ok();
+    }
+
+    /// What the agents below handed in comes with what the agent handed in, in every generation.
+    async fn the_documents_of_children_are_folded_in(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let child_of = async |parent: IntentId| -> IntentId {
+            let child = agent.post(&format!("api/v1/intents/{parent}/children"), json!({"title": "part", "status": "active"})).await;
+            id_of(&child.ok()).parse().unwrap()
+        };
+        let parent = agent.active_intent().await;
+        let (one, two, goes_on) = (child_of(parent).await, child_of(parent).await, child_of(parent).await);
+        let below = child_of(one).await;
+        let mut ids = Vec::new();
+        for (intent, handoff) in [(below, Some("below")), (one, Some("one")), (two, None), (parent, Some("parent"))] {
+            let id = stopping(&operator, intent).await;
+            let body = handoff.map_or(json!({}), |name| json!({"handoff": {"of": name}}));
+            settle(&agent, &id, body).await.ok();
+            ids.push(id);
+        }
+        app.restart().await;
+        let record = operator.suspension(&ids[3]).await;
+        assert_eq!(record["handoff"], json!({"of": "parent"}));
+        let of_below = json!({"intent_id": below, "suspension_id": ids[0], "handoff": {"of": "below"}});
+        let of_one = json!({"intent_id": one, "suspension_id": ids[1], "handoff": {"of": "one"}, "children": [of_below]});
+        assert_eq!(record["children"], json!([of_one, {"intent_id": two, "suspension_id": ids[2], "handoff": null}]));
+        assert_eq!(agent.status(goes_on).await, "active");
+    }
+
+    /// A full disk keeps no person from ending work, and no agent from handing in what it has.
+    async fn on_a_full_disk_work_is_ended(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
+        let id = stopping(&app.operator(), intent).await;
+        settle(&app.agent(), &id, json!({"handoff": {"a": 1}})).await.ok();
+    }
+
+    /// However many end the work at once, in whatever way, one of them has an effect.
+    async fn of_those_who_end_work_at_once_one_wins(app: &mut TestApp) {
+        let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
+        for round in 0..6 {
+            let intent = agent.active_intent().await;
+            let id = stopping(&operator, intent).await;
+            // In some rounds the time is over as well, at the same microsecond.
+            if round % 2 == 1 {
+                app.clock.jump(chrono::TimeDelta::seconds(60));
+            }
+            let version = agent.intent(intent).await["version"].to_string();
+            let path = format!("api/v1/intents/{intent}/status");
+            let close = agent.post_at(&path, &version, json!({"status": "abandoned"}));
+            let hand_in = settle(&agent, &id, json!({"handoff": {"round": round}}));
+            let deadline = async { app.store().fire_deadlines().await.unwrap() };
+            let (now, hand_in, close, _) = futures_util::join!(stop(&admin, intent, json!({"graceful": false})), hand_in, close, deadline);
+            let won = [&now, &hand_in, &close].into_iter().filter(|reply| reply.status == 200).count();
+            assert_eq!(won, usize::from(round % 2 == 0), "round {round}: {now:?} {hand_in:?} {close:?}");
+            let types = since_it_began(&agent, intent).await;
+            assert_eq!(types.iter().filter(|of| *of == "lifecycle.closed").count(), 1, "{types:?}");
+        }
+        is_verified(app).await;
+    }
+}
