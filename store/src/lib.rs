@@ -13,6 +13,7 @@ pub mod audit;
 mod audits;
 mod backend;
 pub mod bounce;
+mod broadcast;
 mod columns;
 mod coordinators;
 pub mod damage;
@@ -89,6 +90,7 @@ pub mod work;
 
 pub use self::alerts::Alerts;
 pub use self::audits::Audits;
+pub use self::broadcast::{Broadcasts, Heard};
 pub use self::damage::{Damaged, LogName};
 pub use self::database::{Database, open};
 pub use self::errands::Errands;
@@ -129,7 +131,7 @@ pub use self::request::{
 pub use self::rows::tree::{CheckpointRow, LogKeyRow};
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};
-pub use self::stops::Stops;
+pub use self::stops::{StoppedWork, Stops};
 pub use self::store::Store;
 pub use self::stream::{StreamCursor, StreamOf, Streamed};
 pub use self::surroundings::Surroundings;

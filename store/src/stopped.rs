@@ -19,7 +19,8 @@ pub(crate) fn stop_of<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsRes
         Some(rid) => event(rows, rid)?.and_then(|ended| ended.gone()),
         None => None,
     };
-    Ok(Stop { suspension: row.suspension.clone(), stage: rows.stage_of(row.rid)?, terms, gone })
+    let (stage, taken_over_by) = rows.standing_of(row.rid)?;
+    Ok(Stop { suspension: row.suspension.clone(), stage, taken_over_by, terms, gone })
 }
 
 /// The open stop of an intent, with its suspension; only an intent that is blocked has one.

@@ -17,8 +17,8 @@ use crate::handoffs;
 use crate::host::clock_watch::ClockWatch;
 use crate::reads::{may, suspension};
 use crate::request::Idempotency;
-use crate::rows::Decided;
 use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult};
 use crate::stopped::stop_of;
 use crate::units;
 
@@ -27,10 +27,24 @@ const WAITING_PER_LOOK: u32 = 500;
 /// How many of them are woken at the same time. Other writes find their place between them.
 const WAKES_AT_ONCE: usize = 16;
 
+/// How much stopped work a person sees at once.
+const WORK_SHOWN: u32 = 50;
+
+/// Work that is stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoppedWork {
+    /// The title of the intent.
+    pub title: String,
+    /// The stop.
+    pub record: StopRecord,
+}
+
 /// Suspensions of both kinds.
 pub trait Stops {
     /// Reads a suspension: a question or a stop.
     fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView>;
+    /// The work that is stopped now, newest first, and whether there is more than is read.
+    fn stopped_work(&self, principal: Principal) -> Unit<'_, (Vec<StoppedWork>, bool)>;
     /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on. `once` names a message
     /// that counts once: when it comes again after its work was done, no intent goes on because of it.
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64>;
@@ -40,6 +54,10 @@ impl<B: Backend> Stops for B {
     fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView> {
         let (now, watch) = (self.clock().now(), self.watch().clone());
         self.authorized("either", move |rows| either(rows, &principal, id, now, &watch))
+    }
+
+    fn stopped_work(&self, principal: Principal) -> Unit<'_, (Vec<StoppedWork>, bool)> {
+        self.authorized("stopped_work", move |rows| stopped_work(rows, &principal))
     }
 
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64> {
@@ -112,4 +130,30 @@ fn either<R: ReadRows>(
         record.children = handoffs::below(rows, row.intent)?;
     }
     Ok(Ok::<_, Rejection>(SuspensionView::Stop(Box::new(record))))
+}
+
+fn stopped_work<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<(Vec<StoppedWork>, bool)> {
+    if let Err(rejection) = authorize(principal, Action::ReadInbox, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let mut found = rows.newest_stops(WORK_SHOWN + 1)?;
+    let has_more = found.len() > WORK_SHOWN as usize;
+    found.truncate(WORK_SHOWN as usize);
+    let mut work = Vec::with_capacity(found.len());
+    for rid in found {
+        match read(rows, rid) {
+            Ok(read) => work.push(read),
+            Err(error) if error.is_unreadable() => {
+                tracing::error!(suspension.rid = rid, error = %error, "a stop cannot be read, so it is not shown");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Ok((work, has_more)))
+}
+
+fn read<R: ReadRows>(rows: &mut R, rid: i64) -> RowsResult<StoppedWork> {
+    let row = rows.suspension_at(rid)?;
+    let record = StopRecord::of(&stop_of(rows, &row)?);
+    Ok(StoppedWork { title: rows.body(row.intent)?.title, record })
 }

@@ -59,6 +59,7 @@ use crate::work::WorkView;
 pub trait Store:
     crate::Alerts
     + crate::Audits
+    + crate::Broadcasts
     + crate::Errands
     + crate::Groups
     + crate::Inboxes

@@ -172,7 +172,8 @@ fn stopping(by: &str) -> World {
     world
 }
 
-/// Work ends when its agent has handed in what it has, when its time is over, and when a controller wants it at once.
+/// Work ends when its agent has handed in what it has, when its time is over, and when a controller wants it at once. The agent may have
+/// created the parent of the intent, and be its controller as well: the log does not say that.
 #[test]
 fn the_end_of_work_has_one_of_its_reasons() {
     for (ended_by, by, at, cause, handoff, code) in [
@@ -181,9 +182,9 @@ fn the_end_of_work_has_one_of_its_reasons() {
         ("alice", "placet", RESUMED_AT, "timeout", false, None),
         ("alice", "root", RESUMED_AT - 1, "stopped", false, None),
         ("alice", "bot", RESUMED_AT - 1, "closed", false, None),
-        ("bot", "placet", RESUMED_AT, "timeout", false, Some("change_not_allowed")),
+        ("bot", "placet", RESUMED_AT, "timeout", false, None),
         ("carol", "placet", RESUMED_AT, "timeout", false, Some("change_not_allowed")),
-        ("alice", "bot", RESUMED_AT - 1, "stopped", false, Some("change_not_allowed")),
+        ("alice", "bot", RESUMED_AT - 1, "stopped", false, None),
         ("alice", "alice", RESUMED_AT - 1, "handed_over", true, Some("change_not_allowed")),
         ("alice", "alice", RESUMED_AT, "timeout", false, Some("change_not_allowed")),
         ("alice", "placet", RESUMED_AT - 1, "timeout", false, Some("decision_differs")),
@@ -212,7 +213,8 @@ fn what_was_to_be_ended_does_not_go_on() {
         let closed = json!({"suspension_id": id(0xf01), "cause": "stopped", "closed_by": "root"});
         world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.closed", with_credential(closed, "root"));
         if follows {
-            let stopping = json!({"suspension_id": id(0xf02), "stage": "suspended", "initiator": "operator", "stopped_by": "root"});
+            let stopping =
+                json!({"suspension_id": id(0xf02), "stage": "suspended", "initiator": "operator", "stopped_by": "root"});
             world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.stopping", with_credential(stopping, "root"));
             let closed = json!({"suspension_id": id(0xf02), "cause": "stopped", "closed_by": "root"});
             world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.closed", with_credential(closed, "root"));
@@ -221,5 +223,22 @@ fn what_was_to_be_ended_does_not_go_on() {
             status(&mut world, "root", RESUMED_AT, ("blocked", "active"));
         }
         assert_eq!(first(&world).map(|(code, _)| code), code);
+    }
+}
+
+/// A person takes a pause over from an agent, once, and that agent does not resume it any more.
+#[test]
+fn a_pause_of_an_agent_is_taken_over_by_a_person() {
+    for (paused_by, taken_by, resumed_by, code) in [
+        ("other-bot", "alice", "root", None),
+        ("other-bot", "alice", "other-bot", Some("change_not_allowed")),
+        ("other-bot", "bot", "root", Some("change_not_allowed")),
+        ("alice", "root", "root", Some("decision_differs")),
+    ] {
+        let mut world = paused(paused_by);
+        let taken = json!({"suspension_id": id(0xf01), "taken_over_by": taken_by});
+        world.happen(Tale::Approved, taken_by, STOPPED_AT + 1, "lifecycle.taken_over", with_credential(taken, taken_by));
+        resumed(&mut world, resumed_by, RESUMED_AT, "explicit_resume", &json!({}));
+        assert_eq!(first(&world).map(|(code, _)| code), code, "{paused_by} {taken_by} {resumed_by}");
     }
 }

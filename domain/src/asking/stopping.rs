@@ -1,5 +1,6 @@
 //! Turns a request that stops an intent or lets it go on into a command, or names the fields that break rules.
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::asking::{accepting, conditions};
@@ -108,19 +109,19 @@ pub fn settling(suspension_id: SuspensionId, body: SettleRequest) -> Result<Comm
     Ok(Command::Stop(Box::new(StopCommand::Settle { suspension_id, stage, handoff })))
 }
 
-/// A principal lets a stopped intent go on.
+/// A principal lets a stopped intent go on, with a request that came at `asked_at`.
 ///
 /// # Errors
 ///
 /// An input that is blank or too large.
-pub fn resuming(suspension_id: SuspensionId, body: ResumeRequest) -> Result<Command, Errors> {
+pub fn resuming(suspension_id: SuspensionId, body: ResumeRequest, asked_at: DateTime<Utc>) -> Result<Command, Errors> {
     let ResumeRequest { input, continue_transcript, handle } = body;
     let input = input.filter(|input| !input.is_null());
     if let Some(message) = input.as_ref().and_then(flaw) {
         return Err(vec![FieldError::new("input", "value", format!("HARN-SUS-009: {message}"))]);
     }
     let continue_transcript = continue_transcript.unwrap_or(true);
-    Ok(Command::Stop(Box::new(StopCommand::Resume { suspension_id, handle, input, continue_transcript })))
+    Ok(Command::Stop(Box::new(StopCommand::Resume { suspension_id, handle, input, continue_transcript, asked_at })))
 }
 
 fn flaw(input: &Value) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Commands about the stop of an intent.
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::base::ids::SuspensionId;
@@ -64,6 +65,8 @@ pub enum StopCommand {
         input: Option<Value>,
         /// Whether the agent goes on with all that it remembers.
         continue_transcript: bool,
+        /// When the request came. It finds that others were faster only if they were not done before it.
+        asked_at: DateTime<Utc>,
     },
 }
 

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::ids::SuspensionId;
+use crate::base::ids::{IntentId, SuspensionId};
 use crate::base::name::Owner;
 use crate::intent::Intent;
 use crate::people::principal::Credential;
@@ -18,6 +18,8 @@ pub const PAUSED: &str = "lifecycle.paused";
 pub const PARKED: &str = "lifecycle.parked";
 /// The type of the events by which the work on an intent is ended.
 pub const STOPPING: &str = "lifecycle.stopping";
+/// The type of the events by which a person makes the pause of an agent its own.
+pub const TAKEN_OVER: &str = "lifecycle.taken_over";
 /// The type of the events that give the time of an outage back to a parked intent.
 pub const EXTENDED: &str = "lifecycle.extended";
 /// The type of the events that say how far the agent has stopped.
@@ -37,6 +39,8 @@ pub enum StopEvent {
     Parked(Box<Parked>),
     /// The work on the intent is being ended.
     Stopping(Box<Stopping>),
+    /// A person has taken a pause over from the agent that made it.
+    TakenOver(Box<TakenOver>),
     /// The time of an outage was given back.
     Extended(Extended),
     /// The agent has stopped further.
@@ -121,6 +125,24 @@ pub struct Stopping {
     pub by: Option<Asker>,
 }
 
+/// A pause of an agent that a person has taken over, so that the agent cannot lift it any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenOver {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The subject that took it over. The actor of the event is the name of the credential.
+    pub taken_over_by: String,
+    /// The credential of that subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+    /// The name and the owner of the credential. The event has the name as its actor, and the server's log has the owner.
+    #[serde(skip)]
+    pub by: Option<Asker>,
+}
+
 /// The time of an outage that was given back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extended {
@@ -195,6 +217,7 @@ impl StopEvent {
             Self::Paused(paused) => paused.suspension_id,
             Self::Parked(parked) => parked.suspension_id,
             Self::Stopping(stopping) => stopping.suspension_id,
+            Self::TakenOver(taken) => taken.suspension_id,
             Self::Extended(extended) => extended.suspension_id,
             Self::Settled(settled) => settled.suspension_id,
             Self::Resumed(resumed) => resumed.suspension_id,
@@ -208,6 +231,7 @@ impl StopEvent {
             Self::Paused(_) => PAUSED,
             Self::Parked(_) => PARKED,
             Self::Stopping(_) => STOPPING,
+            Self::TakenOver(_) => TAKEN_OVER,
             Self::Extended(_) => EXTENDED,
             Self::Settled(_) => SETTLED,
             Self::Resumed(_) => RESUMED,
@@ -219,7 +243,9 @@ impl StopEvent {
     pub fn ends(&self) -> bool {
         match self {
             Self::Resumed(_) | Self::Closed(_) => true,
-            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) | Self::Extended(_) | Self::Settled(_) => false,
+            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) | Self::TakenOver(_) | Self::Extended(_) | Self::Settled(_) => {
+                false
+            }
         }
     }
 
@@ -236,6 +262,7 @@ impl StopEvent {
             PAUSED => of(payload, |paused| Self::Paused(Box::new(paused))),
             PARKED => of(payload, |parked| Self::Parked(Box::new(parked))),
             STOPPING => of(payload, |stopping| Self::Stopping(Box::new(stopping))),
+            TAKEN_OVER => of(payload, |taken| Self::TakenOver(Box::new(taken))),
             EXTENDED => of(payload, Self::Extended),
             SETTLED => of(payload, Self::Settled),
             RESUMED => of(payload, |resumed| Self::Resumed(Box::new(resumed))),
@@ -265,7 +292,7 @@ impl StopEvent {
                 let (reason, initiated_by) = (reason.clone(), stopped_by.clone());
                 Some(Terms { mode: None, reason, initiator: *initiator, initiated_by, conditions: None, resume_owner: None })
             }
-            Self::Extended(_) | Self::Settled(_) | Self::Resumed(_) | Self::Closed(_) => None,
+            Self::TakenOver(_) | Self::Extended(_) | Self::Settled(_) | Self::Resumed(_) | Self::Closed(_) => None,
         }
     }
 
@@ -281,40 +308,21 @@ impl StopEvent {
                 let (cause, handoff) = (closed.cause, closed.handoff.clone());
                 Some(Gone { cause, input: None, continue_transcript: false, digest: None, event: None, handoff })
             }
-            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) | Self::Extended(_) | Self::Settled(_) => None,
+            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) | Self::TakenOver(_) | Self::Extended(_) | Self::Settled(_) => {
+                None
+            }
         }
     }
 
     /// Applies the event to the intent.
     pub(super) fn apply(&self, intent: &mut Intent, dated: DateTime<Utc>) {
         match self {
-            Self::Paused(paused) => {
-                let by = paused.by.clone().unwrap_or_else(|| unknown(&paused.paused_by));
-                let suspension = Suspension::stopping(paused.suspension_id, intent.id, Kind::Paused, dated, by);
-                let (stage, terms) = (paused.stage, self.terms());
-                intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
-            }
-            Self::Parked(parked) => {
-                let by = parked.by.clone().unwrap_or_else(|| unknown(&parked.parked_by));
-                let mut suspension = Suspension::stopping(parked.suspension_id, intent.id, Kind::Parked, dated, by);
-                suspension.expires_at = parked.expires_at;
-                let timeout = parked.conditions.as_ref().and_then(|conditions| conditions.timeout.as_ref());
-                // The rows of questions know three policies for silence. A parked intent that goes on in silence has one of the two
-                // that let an intent go on, so the time of an outage is given back to it as to those questions.
-                if timeout.is_some_and(|timeout| timeout.on_timeout != OnTimeout::Fail) {
-                    suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
+            Self::Paused(_) | Self::Parked(_) | Self::Stopping(_) => intent.stop = self.begun(intent.id, dated).map(Box::new),
+            Self::TakenOver(taken) => {
+                if let Some(stop) = intent.stop.as_mut().filter(|stop| stop.suspension.id == taken.suspension_id) {
+                    stop.taken_over_by = Some(taken.by.clone().unwrap_or_else(|| unknown(&taken.taken_over_by)));
+                    stop.suspension.version += 1;
                 }
-                let (stage, terms) = (Stage::Suspended, self.terms());
-                intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
-            }
-            Self::Stopping(stopping) => {
-                let by = stopping.by.clone().unwrap_or_else(|| unknown(&stopping.stopped_by));
-                let mut suspension = Suspension::stopping(stopping.suspension_id, intent.id, Kind::Stopping, dated, by);
-                suspension.expires_at = stopping.expires_at;
-                // As for a parked intent that goes on in silence: the time of an outage is given back.
-                suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
-                let (stage, terms) = (stopping.stage, self.terms());
-                intent.stop = Some(Box::new(Stop { suspension, stage, terms, gone: None }));
             }
             Self::Extended(extended) => {
                 if let Some(stop) = intent.stop.as_mut().filter(|stop| stop.suspension.id == extended.suspension_id) {
@@ -341,6 +349,39 @@ impl StopEvent {
                 self.end(intent, Ending { resolution, reason, at: dated, response: None, by, metadata: None });
             }
         }
+    }
+
+    /// The stop that the event begins.
+    fn begun(&self, intent: IntentId, dated: DateTime<Utc>) -> Option<Stop> {
+        let asker = |by: &Option<Asker>, subject: &str| by.clone().unwrap_or_else(|| unknown(subject));
+        let (suspension, stage) = match self {
+            Self::Paused(paused) => {
+                let by = asker(&paused.by, &paused.paused_by);
+                (Suspension::stopping(paused.suspension_id, intent, Kind::Paused, dated, by), paused.stage)
+            }
+            Self::Parked(parked) => {
+                let by = asker(&parked.by, &parked.parked_by);
+                let mut suspension = Suspension::stopping(parked.suspension_id, intent, Kind::Parked, dated, by);
+                suspension.expires_at = parked.expires_at;
+                let timeout = parked.conditions.as_ref().and_then(|conditions| conditions.timeout.as_ref());
+                // The rows of questions know three policies for silence. A parked intent that goes on in silence has one of the two
+                // that let an intent go on, so the time of an outage is given back to it as to those questions.
+                if timeout.is_some_and(|timeout| timeout.on_timeout != OnTimeout::Fail) {
+                    suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
+                }
+                (suspension, Stage::Suspended)
+            }
+            Self::Stopping(stopping) => {
+                let by = asker(&stopping.by, &stopping.stopped_by);
+                let mut suspension = Suspension::stopping(stopping.suspension_id, intent, Kind::Stopping, dated, by);
+                suspension.expires_at = stopping.expires_at;
+                // As for a parked intent that goes on in silence: the time of an outage is given back.
+                suspension.fallback_policy = FallbackPolicy::CompleteWithFallback;
+                (suspension, stopping.stage)
+            }
+            Self::TakenOver(_) | Self::Extended(_) | Self::Settled(_) | Self::Resumed(_) | Self::Closed(_) => return None,
+        };
+        Some(Stop { suspension, stage, taken_over_by: None, terms: self.terms(), gone: None })
     }
 
     /// Ends the stop. The leases of the intent get back the time for which it was stopped.

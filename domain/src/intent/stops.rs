@@ -13,7 +13,7 @@ use crate::intent::event::Event;
 use crate::intent::refusal::{Refusal, expired, withdrawn};
 use crate::intent::status::Status;
 use crate::intent::stop_command::StopCommand;
-use crate::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping};
+use crate::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping, TakenOver};
 use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::stop::{Cause, Conditions, Fired, Initiator, Mode, OnTimeout, ResumeOwner, Stage, Stop};
@@ -32,8 +32,8 @@ pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now
         StopCommand::Pause { id, mode, reason } => pause(intent, *id, *mode, reason.as_ref(), by)?,
         StopCommand::Settle { suspension_id, stage, handoff } => settle(intent, *suspension_id, *stage, handoff.as_ref(), by)?,
         StopCommand::End { id, seconds, reason } => end(intent, *id, *seconds, reason.as_ref(), by, now)?,
-        StopCommand::Resume { suspension_id, handle, input, continue_transcript } => {
-            let stop = open(intent, *suspension_id)?;
+        StopCommand::Resume { suspension_id, handle, input, continue_transcript, asked_at } => {
+            let stop = open(intent, *suspension_id).map_err(|refusal| refusal.seen_at(*asked_at))?;
             if stop.suspension.kind == Kind::Stopping {
                 return Err(StopRefusal::Ending.into());
             }
@@ -70,14 +70,14 @@ fn not_running(intent: &Intent) -> StopRefusal {
         None if intent.status == Status::SuspendedAwaitingInput => "waits for a person".to_owned(),
         None => format!("is {}", intent.status.as_str()),
     };
-    StopRefusal::NotRunning { why }
+    StopRefusal::NotRunning { why, is_stopped: intent.stop.is_some() }
 }
 
 fn event_of(event: StopEvent) -> Event {
     Event::Stop(Box::new(event))
 }
 
-/// Pauses an intent. A pause of what is paused is the same pause, and causes no event.
+/// Pauses an intent. A pause of what is paused is the same pause, and causes no event, unless a person takes it over from an agent.
 fn pause(
     intent: &Intent,
     id: SuspensionId,
@@ -86,7 +86,10 @@ fn pause(
     by: &Principal,
 ) -> Result<Vec<Event>, StopRefusal> {
     if let Some(stop) = &intent.stop {
-        return if stop.suspension.kind == Kind::Paused { Ok(Vec::new()) } else { Err(not_running(intent)) };
+        if stop.suspension.kind != Kind::Paused {
+            return Err(not_running(intent));
+        }
+        return Ok(take_over(stop, reason, by).into_iter().collect());
     }
     // An open question is answered or withdrawn, and not paused: it would wait for two things.
     if intent.open.is_some() || !matches!(intent.status, Status::Active | Status::Blocked) {
@@ -112,6 +115,20 @@ fn pause(
         overrides: Vec::new(),
     });
     Ok(std::iter::once(event_of(StopEvent::Paused(Box::new(paused)))).chain(blocked).collect())
+}
+
+/// A person who pauses what an agent has paused takes the pause over. Otherwise that agent could lift it, and would not know that a person
+/// wants the work to stand still.
+fn take_over(stop: &Stop, reason: Option<&String>, by: &Principal) -> Option<Event> {
+    let is_person = matches!(by.role, Role::Operator | Role::Admin);
+    let taken = || TakenOver {
+        suspension_id: stop.suspension.id,
+        reason: reason.cloned(),
+        taken_over_by: by.subject.clone(),
+        credential: by.credential,
+        by: Some(Asker { name: by.name.clone(), owner: by.owner.clone() }),
+    };
+    (is_person && stop.is_an_agents_pause()).then(|| event_of(StopEvent::TakenOver(Box::new(taken()))))
 }
 
 /// Parks an intent. A second request to park what is parked is the same one, and causes no event.
@@ -169,7 +186,11 @@ fn end(
     // A draft has not begun, and an errand is nothing but its question.
     let in_seconds = in_seconds.filter(|_| intent.status != Status::Draft && !intent.is_errand);
     if let Some(stop) = intent.stop.as_deref().filter(|stop| stop.suspension.kind == Kind::Stopping) {
-        return Ok(if in_seconds.is_some() { Vec::new() } else { closes(intent, stop.suspension.id, reason, None, by).into() });
+        return Ok(if in_seconds.is_some() {
+            Vec::new()
+        } else {
+            closes(intent, stop.suspension.id, reason, (Cause::Stopped, None), by).into()
+        });
     }
     let note = reason.cloned().or_else(|| Some("the work on the intent is ended".to_owned()));
     let question = intent.open.as_ref().map(|open| withdrawn(open, ResolutionReason::Withdrawn, note, by));
@@ -189,7 +210,7 @@ fn end(
     let mut events: Vec<Event> = question.into_iter().chain(other).collect();
     events.push(event_of(StopEvent::Stopping(Box::new(stopping))));
     if in_seconds.is_none() {
-        events.extend(closes(intent, id, reason, None, by));
+        events.extend(closes(intent, id, reason, (Cause::Stopped, None), by));
     } else if intent.status != Status::Blocked {
         events.push(Event::StatusChanged {
             old: intent.status,
@@ -213,13 +234,12 @@ fn closes(
     intent: &Intent,
     id: SuspensionId,
     reason: Option<&String>,
-    handed_in: Option<Option<&Value>>,
+    (cause, handoff): (Cause, Option<&Value>),
     by: &Principal,
 ) -> [Event; 2] {
-    let cause = if handed_in.is_some() { Cause::HandedOver } else { Cause::Stopped };
     let said = intent.stop.as_deref().and_then(|stop| stop.terms.as_ref()).and_then(|terms| terms.reason.clone());
     let reason = reason.cloned().or(said).unwrap_or_else(|| "stopped".to_owned());
-    [closed_by(id, cause, handed_in.flatten(), by), changed(intent, Status::Abandoned, Some(reason))]
+    [closed_by(id, cause, handoff, by), changed(intent, Status::Abandoned, Some(reason))]
 }
 
 /// Lets a parked intent go on, if this event is one for which it waits.
@@ -320,7 +340,7 @@ fn settle(
     let stop = open(intent, suspension_id)?;
     if stop.suspension.kind == Kind::Stopping {
         if stage == Stage::Suspended {
-            return Ok(closes(intent, suspension_id, None, Some(handoff), by).into());
+            return Ok(closes(intent, suspension_id, None, (Cause::HandedOver, handoff), by).into());
         }
     } else if handoff.is_some() {
         return Err(StopRefusal::NoHandoff);
@@ -341,8 +361,12 @@ fn open(intent: &Intent, id: SuspensionId) -> Result<&Stop, StopRefusal> {
     if intent.status.is_final() {
         return Err(StopRefusal::IntentEnded { status: intent.status.as_str().to_owned() });
     }
-    let by = past.suspension.ending.as_ref().and_then(|ending| ending.by.clone());
-    Err(StopRefusal::Lost { resumed_by: by })
+    let ending = past.suspension.ending.as_ref();
+    Err(StopRefusal::Lost {
+        resumed_by: ending.and_then(|ending| ending.by.clone()),
+        at: ending.map(|ending| ending.at),
+        is_late: false,
+    })
 }
 
 /// The change to `active` after the stop has ended, unless something else blocks the intent as well.

@@ -132,7 +132,7 @@ const OPENINTENT: [&str; 126] = [
 
 /// Types that only the server writes and that the OpenIntent client does not know, beside those that begin with `intent.` or
 /// `delivery.`.
-const OURS: [&str; 33] = [
+const OURS: [&str; 34] = [
     "arbitration_resolved",
     "attachment_removed",
     "coordinator.ended",
@@ -150,6 +150,7 @@ const OURS: [&str; 33] = [
     "lifecycle.resumed",
     "lifecycle.settled",
     "lifecycle.stopping",
+    "lifecycle.taken_over",
     "plan.cancelled",
     "plan.condition_decided",
     "plan.failure_decided",

@@ -79,6 +79,8 @@ pub enum Action {
     Resume,
     /// End the work of an agent on an intent.
     Stop,
+    /// Stop the work on many intents at once.
+    Broadcast,
     /// Before a question is asked, see which people would be told of it, and when.
     Preview,
     /// Withdraw a question.
@@ -121,7 +123,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the tests of the matrix of roles and actions.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 58] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -179,5 +181,6 @@ impl Action {
         Self::Park,
         Self::FireEvent,
         Self::Stop,
+        Self::Broadcast,
     ];
 }

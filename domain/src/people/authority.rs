@@ -141,7 +141,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::SaveDraft => answers(principal) && principal.role != Role::Channel,
         Action::ReadDrafts => answers(principal) && principal.role != Role::Channel || is_auditor,
         Action::Decide => matches!(principal.role, Role::Operator | Role::Admin | Role::Channel),
-        Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree | Action::Redact => is_admin,
+        Action::Broadcast | Action::Govern | Action::ManageKeys | Action::Redrive | Action::SignTree | Action::Redact => is_admin,
         Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog | Action::Export => is_admin || is_auditor,
         Action::ReadInbox => matches!(principal.role, Role::Operator | Role::Admin | Role::Auditor),
         Action::ReportBounce => principal.role == Role::Channel,
@@ -327,6 +327,7 @@ fn within(permission: Option<Permission>, is_assigned: bool, action: Action) -> 
         | Action::Pause
         | Action::Resume
         | Action::Stop
+        | Action::Broadcast
         | Action::FireEvent
         | Action::DecideAccess
         | Action::Govern

@@ -308,10 +308,25 @@ pub struct Stop {
     pub suspension: Suspension,
     /// How far the agent has stopped.
     pub stage: Stage,
+    /// The credential of the person that has taken the pause over from the agent that made it; absent if none has.
+    pub taken_over_by: Option<Asker>,
     /// The terms; absent if the event that has them was erased.
     pub terms: Option<Terms>,
     /// How it ended; absent while it is open, and if the event that says so was erased.
     pub gone: Option<Gone>,
+}
+
+impl Stop {
+    /// The credential whose stop it is: if it is an agent's, that agent may let the work go on.
+    pub fn holder(&self) -> &Asker {
+        self.taken_over_by.as_ref().unwrap_or(&self.suspension.asked_by)
+    }
+
+    /// Whether it is the pause of an agent, which a person may take over.
+    pub fn is_an_agents_pause(&self) -> bool {
+        let is_agents = self.terms.as_ref().is_some_and(|terms| terms.initiator == Initiator::Parent);
+        self.suspension.kind == Kind::Paused && self.taken_over_by.is_none() && is_agents
+    }
 }
 
 impl Kind {

@@ -1,5 +1,6 @@
 //! Why a command about the stop of an intent is refused, with the codes of Harn's lifecycle (`HARN-SUS-001` and further).
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -12,6 +13,9 @@ pub enum StopRefusal {
     NotRunning {
         /// Its state, in words that follow its subject.
         why: String,
+        /// Whether it is stopped already.
+        #[serde(default)]
+        is_stopped: bool,
     },
     /// The named suspension is a question.
     #[error("HARN-SUS-003: the suspension is a question, which is answered or withdrawn, and not resumed")]
@@ -20,10 +24,16 @@ pub enum StopRefusal {
     #[error("HARN-SUS-004: suspension mismatch: the handle is not that of the suspension in the path")]
     Mismatch,
     /// The stop has ended.
-    #[error("HARN-SUS-006: the intent was resumed before{}", by(resumed_by.as_deref()))]
+    #[error("{}: the intent was resumed before{}", code_of(*is_late), by(resumed_by.as_deref()))]
     Lost {
         /// The subject that resumed it.
         resumed_by: Option<String>,
+        /// When.
+        #[serde(default)]
+        at: Option<DateTime<Utc>>,
+        /// Whether that was over when the refused request came. Harn has a code of its own for a race.
+        #[serde(default)]
+        is_late: bool,
     },
     /// The time of the stop was over.
     #[error("HARN-SUS-006: the time of the stop was over before")]
@@ -41,7 +51,9 @@ pub enum StopRefusal {
     #[error("the intent is paused or parked, and its work goes on later: a handoff is handed in when the work is ended")]
     NoHandoff,
     /// The intent is stopped, so its status belongs to the server.
-    #[error("the intent is paused or parked, or its work is being ended: until it is resumed, its status can only become abandoned")]
+    #[error(
+        "the intent is paused or parked, or its work is being ended: until it is resumed, its status can only become abandoned"
+    )]
     StatusIsHeld,
 }
 
@@ -49,14 +61,26 @@ fn by(resumed_by: Option<&str>) -> String {
     resumed_by.map(|by| format!(", by {by}")).unwrap_or_default()
 }
 
+/// The code for a stop that has ended: one for a caller that lost a race, and one for a caller that came later.
+fn code_of(is_late: bool) -> &'static str {
+    if is_late { "HARN-SUS-003" } else { "HARN-SUS-006" }
+}
+
 impl StopRefusal {
+    /// The same refusal of a request that came at this time.
+    pub fn seen_at(self, asked_at: DateTime<Utc>) -> Self {
+        let Self::Lost { resumed_by, at, .. } = self else { return self };
+        Self::Lost { resumed_by, at, is_late: at.is_some_and(|at| at < asked_at) }
+    }
+
     /// The code of Harn's lifecycle; absent for a refusal that Harn does not know.
     pub fn harn_code(&self) -> Option<&'static str> {
         match self {
             Self::NotRunning { .. } => Some("HARN-SUS-001"),
             Self::NotStopped => Some("HARN-SUS-003"),
             Self::Mismatch => Some("HARN-SUS-004"),
-            Self::Lost { .. } | Self::TimeOver => Some("HARN-SUS-006"),
+            Self::Lost { is_late, .. } => Some(code_of(*is_late)),
+            Self::TimeOver => Some("HARN-SUS-006"),
             Self::IntentEnded { .. } | Self::Ending => Some("HARN-SUS-010"),
             Self::StatusIsHeld | Self::NoHandoff => None,
         }

@@ -3,6 +3,7 @@
 
 mod access;
 mod assignments;
+mod broadcasts;
 mod config;
 mod coordinators;
 mod deliveries;
@@ -38,6 +39,7 @@ pub use self::access::{
     DenyAccessRequest, GrantAccessRequest, RequestAccessRequest, SetAclRequest,
 };
 pub use self::assignments::{AgentUnassigned, AssignAgentRequest, AssignmentList, AssignmentView};
+pub use self::broadcasts::{BroadcastFilter, BroadcastOutcome, BroadcastRequest, BroadcastResult, BroadcastView};
 pub use self::config::{ServerConfigView, SuspensionConfigView};
 pub use self::coordinators::{
     CoordinatorDecisionView, CoordinatorView, CreateCoordinatorRequest, CreateDecisionRecordRequest, GuardrailsRequest,

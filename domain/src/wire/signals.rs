@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 use super::EventView;
 use crate::base::name::is_same;
 use crate::intent::assignment::ASSIGNED;
-use crate::intent::body::PatchOp;
+use crate::intent::body::{PAUSE_KEY, PatchOp};
 use crate::intent::dependency;
 use crate::intent::event::Event;
 use crate::intent::retry::{RetryEvent, STARTED};
 use crate::intent::status::Status;
+use crate::intent::stop_event::{CLOSED, PARKED, PAUSED, RESUMED, STOPPING};
 use crate::log::payload::StatePatched;
 
 /// Whether streams carry this event. The client fails on every name that it does not know, so streams carry no other events.
@@ -22,6 +23,10 @@ pub fn is_signalled(event: &Event) -> bool {
     }
     if let Event::Retry(change) = event {
         return matches!(**change, RetryEvent::Started(_));
+    }
+    // Its agent sees a stop, and the end of it, as a change of the state.
+    if let Event::Stop(change) = event {
+        return holds(change.event_type()) || change.ends();
     }
     matches!(
         event,
@@ -72,6 +77,10 @@ impl Signal {
                 "STATE_CHANGED"
             }
             "lease_released" => "LEASE_RELEASED",
+            held if holds(held) || [RESUMED, CLOSED].contains(&held) => {
+                payload = stopped(payload, holds(held));
+                "STATE_CHANGED"
+            }
             _ => return None,
         };
         for (member, value) in
@@ -88,6 +97,20 @@ impl Signal {
     pub fn of_position() -> Self {
         Self { name: "STATUS_CHANGED", data: Map::from_iter([("new_status".to_owned(), Value::Null)]) }
     }
+}
+
+/// Whether an event of this type stops an intent.
+fn holds(event_type: &str) -> bool {
+    [PAUSED, PARKED, STOPPING].contains(&event_type)
+}
+
+/// Adds the state that shows a stop, or its end: `_pause` is the server's member of the state.
+fn stopped(payload: Map<String, Value>, holds: bool) -> Map<String, Value> {
+    let mut data = payload;
+    let shown = if holds { Value::Object(data.clone()) } else { Value::Null };
+    data.insert("old_state".to_owned(), json!({}));
+    data.insert("new_state".to_owned(), json!({ PAUSE_KEY: shown }));
+    data
 }
 
 fn names(payload: &Map<String, Value>, agent: &str) -> bool {

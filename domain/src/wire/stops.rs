@@ -147,6 +147,9 @@ pub struct StopRecord {
     pub initiator: Option<Initiator>,
     /// The subject of that principal; null if the event that says so was erased.
     pub initiated_by: Option<String>,
+    /// The name of the key or person that has taken the pause over from the agent that made it; absent if none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_over_by: Option<String>,
     /// When it began.
     #[serde(with = "crate::base::time::z")]
     pub suspended_at: DateTime<Utc>,
@@ -226,6 +229,7 @@ impl StopRecord {
             reason: terms.and_then(|terms| terms.reason.clone()),
             initiator: terms.map(|terms| terms.initiator),
             initiated_by: terms.map(|terms| terms.initiated_by.clone()),
+            taken_over_by: stop.taken_over_by.as_ref().map(|by| by.name.clone()),
             suspended_at: suspension.suspended_at,
             conditions: terms.and_then(|terms| terms.conditions.clone()),
             expires_at: suspension.expires_at,

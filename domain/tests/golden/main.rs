@@ -678,7 +678,7 @@ fn every_kind_of_event_is_pinned() {
     };
     let kinds = kinds();
     let pinned: BTreeSet<&str> = kinds.iter().map(name).collect();
-    assert_eq!(pinned.len(), 114, "{pinned:?}");
+    assert_eq!(pinned.len(), 116, "{pinned:?}");
     for event in kinds.iter().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
         assert!(is_a_type(event.event_type()), "no endpoint could subscribe to {}", event.event_type());

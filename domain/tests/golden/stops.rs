@@ -4,7 +4,7 @@ use domain::base::name::Owner;
 use domain::intent::dependency::BlockedReason;
 use domain::intent::event::Event;
 use domain::intent::status::Status;
-use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping};
+use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping, TakenOver};
 use domain::people::principal::Credential;
 use domain::suspension::Asker;
 use domain::suspension::stop::{Cause, Conditions, Initiator, Mode, OnTimeout, Provider, ResumeOwner, Stage, Timeout, Trigger};
@@ -116,6 +116,13 @@ pub(super) fn parks() -> Vec<Event> {
     ]
 }
 
+fn taken_over(reason: Option<&str>, credential: Option<Credential>) -> Event {
+    let (suspension_id, taken_over_by) = (asked_id(), "ada@example.com".to_owned());
+    let by = Some(Asker { name: "bot".into(), owner: Owner("team-a".into()) });
+    let taken = TakenOver { suspension_id, reason: reason.map(str::to_owned), taken_over_by, credential, by };
+    Event::Stop(Box::new(StopEvent::TakenOver(Box::new(taken))))
+}
+
 pub(super) fn endings() -> Vec<Event> {
     let (suspension_id, credential) = (asked_id(), Some(key()));
     let stop = |event| Event::Stop(Box::new(event));
@@ -138,5 +145,7 @@ pub(super) fn endings() -> Vec<Event> {
         stop(StopEvent::Closed(Box::new(Closed { suspension_id, cause, handoff, closed_by, credential }))),
         stopping(Stage::Suspended, None, None, Initiator::Parent, None),
         closed(Cause::Stopped, "ada@example.com", None),
+        taken_over(Some("Everything stands still."), Some(key())),
+        taken_over(None, None),
     ]
 }

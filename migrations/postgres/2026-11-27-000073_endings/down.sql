@@ -1,3 +1,6 @@
+-- An agent could lift a pause again that a person has taken over.
+ALTER TABLE stops DROP COLUMN holder;
+ALTER TABLE stops DROP COLUMN holder_owner;
 -- An older version cannot read a stop of kind 6.
 DROP INDEX suspensions_stopped;
 CREATE INDEX suspensions_stopped ON suspensions (rid) WHERE resolution IS NULL AND kind BETWEEN 1 AND 2;

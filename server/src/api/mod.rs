@@ -6,6 +6,7 @@ mod agents;
 mod approvals;
 mod arbitration;
 mod attachments;
+mod broadcasts;
 mod checkpoints;
 mod coordinators;
 mod costs;
@@ -74,6 +75,7 @@ fn declare(routes: &mut Routes<'_>) {
         hands::routes(routes);
         stops::intent_routes(routes);
         stops::routes(routes);
+        broadcasts::routes(routes);
         drafts::routes(routes);
         deliveries::routes(routes);
         escalations::routes(routes);

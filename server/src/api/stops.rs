@@ -143,6 +143,7 @@ pub(super) async fn resume(request: HttpRequest, shared: Data<Shared>) -> Result
     let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let write = Write { action: Action::Resume, scope: "POST /suspensions/{id}/resume", if_match_required: false };
-    let command = |body: ResumeRequest| stopping::resuming(suspension_id, body);
+    let asked_at = shared.clock.now();
+    let command = |body: ResumeRequest| stopping::resuming(suspension_id, body, asked_at);
     Ok(respond(write.send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, command).await?))
 }

@@ -1,5 +1,6 @@
 //! Stops: suspensions that wait for no answer. What they have in common with questions is in the rows of suspensions.
 
+use domain::suspension::Asker;
 use domain::suspension::stop::{Provider, Stage};
 
 use super::error::RowsResult;
@@ -16,6 +17,8 @@ pub(crate) const OPEN_STOPS: &str = "suspensions.resolution IS NULL AND suspensi
 pub(crate) trait WriteStops {
     fn insert_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
     fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
+    /// Notes who has taken a pause over.
+    fn pass_stop(&mut self, suspension: i64, to: &Asker) -> RowsResult<()>;
     /// Notes that a parked intent waits for an event; of one provider, or of any.
     fn insert_wake(&mut self, suspension: i64, name: &str, provider: Option<Provider>) -> RowsResult<()>;
     /// Notes that it waits for the event no longer.
@@ -26,12 +29,14 @@ pub(crate) trait WriteStops {
 pub(crate) trait ReadStops {
     /// The row of the open suspension for which an intent waits; for an intent that is blocked, that of its stop.
     fn open_stop(&mut self, intent: i64) -> RowsResult<Option<i64>>;
-    /// How far the agent has stopped.
-    fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage>;
+    /// How far the agent has stopped, and who has taken the pause over.
+    fn standing_of(&mut self, suspension: i64) -> RowsResult<(Stage, Option<Asker>)>;
     /// The parked intents before row `before` that wait for this event of this provider, newest first.
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
     /// The newest suspension by which the work on an intent was ended, or is being ended.
     fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>>;
+    /// The newest open stops.
+    fn newest_stops(&mut self, limit: u32) -> RowsResult<Vec<i64>>;
     /// How many stops are open.
     fn open_stops(&mut self) -> RowsResult<i64>;
 }

@@ -11,10 +11,12 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Integer};
+    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
     stops (suspension) {
         suspension -> BigInt,
         stage -> Integer,
+        holder -> Nullable<Text>,
+        holder_owner -> Nullable<Text>,
     }
 }

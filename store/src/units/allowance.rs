@@ -35,10 +35,8 @@ pub(super) fn admit<R: Rows>(
     let withdraws = action == Action::SetStatus && loaded.is_some_and(is_held);
     let is_ending = |loaded: &Loaded| loaded.intent.stop.as_deref().is_some_and(|stop| stop.suspension.kind == Kind::Stopping);
     let hands_in = action == Action::Settle && loaded.is_some_and(is_ending);
-    let ends = matches!(
-        action,
-        Action::Respond | Action::Decide | Action::Cancel | Action::Pause | Action::Resume | Action::Stop
-    );
+    let ends =
+        matches!(action, Action::Respond | Action::Decide | Action::Cancel | Action::Pause | Action::Resume | Action::Stop);
     if withdraws || hands_in || ends {
         return Ok(Ok(()));
     }

@@ -8,6 +8,7 @@ mod allowance;
 mod announcements;
 mod answering;
 mod backoff;
+pub(crate) mod broadcast;
 mod circle;
 pub(crate) mod complete;
 mod contract;

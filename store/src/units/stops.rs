@@ -46,7 +46,7 @@ pub(super) fn may<R: Rows>(
     let parent = if is_at_home(principal, &loaded.intent) { None } else { parent_of(rows, loaded)? };
     let workers = if action == Action::Resume { workers(rows, loaded, now)? } else { Vec::new() };
     let stopped = loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref());
-    let stopped = stopped.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });
+    let stopped = stopped.map(|stop| Stopped { kind: stop.suspension.kind, by: stop.holder() });
     let work = Work {
         created_by: &loaded.intent.created_by,
         parent_created_by: parent.as_ref(),
@@ -100,6 +100,12 @@ pub(super) fn follow<R: Rows>(
     rows.notice(Notice::Suspension(id));
     match change {
         StopEvent::Paused(_) | StopEvent::Parked(_) | StopEvent::Stopping(_) => begin(rows, loaded),
+        StopEvent::TakenOver(_) => {
+            let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
+            let rid = loaded.suspension_row(id)?.rid;
+            rows.pass_stop(rid, stop.holder())?;
+            rows.touch_suspension(rid, &stop.suspension)
+        }
         StopEvent::Extended(extended) => extend(rows, loaded, extended),
         StopEvent::Settled(_) => {
             let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;

@@ -568,6 +568,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
         "PauseRequest" | "ParkRequest" | "StopRequest" | "FireRequest" | "SettleRequest" | "ResumeRequest" => {
             stops::sent(app, schema, intent, body).await
         }
+        "BroadcastRequest" | "BroadcastFilter" => stops::broadcast(app, schema, intent, body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,
         "CreateCoordinatorRequest" | "GuardrailsRequest" | "CreateDecisionRecordRequest" => {

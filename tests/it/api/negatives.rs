@@ -128,7 +128,9 @@ impl Row {
         ]
         .iter()
         .any(|part| self.operation.contains(part));
-        let ours = ["/suspend", "{intent_id}/pause", "{intent_id}/park"].iter().any(|end| self.operation.ends_with(end));
+        let ours = ["/suspend", "{intent_id}/pause", "{intent_id}/park", "{intent_id}/stop"]
+            .iter()
+            .any(|end| self.operation.ends_with(end));
         if !openintents || ours { "application/problem+json" } else { "application/json" }
     }
 }

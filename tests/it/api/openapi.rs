@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 /// Every route and method of the server, except aliases and HTML pages. A new route must be added to this list and to the
 /// description.
-const ROUTES: [&str; 159] = [
+const ROUTES: [&str; 161] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -160,6 +160,7 @@ const ROUTES: [&str; 159] = [
     "post /api/v1/suspensions/{suspension_id}/resume",
     "post /api/v1/suspensions/{suspension_id}/settle",
     "post /api/v1/suspensions/{suspension_id}/take-back",
+    "post /api/v1/suspensions:broadcast",
     "post /api/v1/tasks",
     "get /api/v1/tasks/{task_id}",
     "patch /api/v1/tasks/{task_id}",

@@ -45,6 +45,7 @@ pub(super) fn rows() -> Vec<Row> {
             .forbidden(&[Operator, Admin, Auditor, Channel])
             .invalid(json!({"reason": ""}), "reason")
             .versioned(false),
+        admins("POST /api/v1/suspensions:broadcast").invalid(json!({"filter": {"limit": 0}}), "filter.limit"),
         Row::new("POST /api/v1/events", Operator).forbidden(&[Agent, Auditor, Verifier]).invalid(json!({"name": ""}), "name"),
         Row::new("POST /api/v1/suspensions/{suspension_id}/settle", Agent)
             .forbidden(&[Operator, Admin, Auditor, Channel])

@@ -325,6 +325,31 @@ on_each_store! {
         resume(&app.api(Role::Admin), &by_operator, json!({})).await.ok();
     }
 
+    /// A person who pauses what an agent has paused must be able to rely on it.
+    async fn a_person_takes_over_the_pause_of_an_agent(app: &mut TestApp) {
+        let (operator, admin) = (app.operator(), app.api(Role::Admin));
+        let (boss, child) = parent_of_anothers_child(app).await;
+        let own = pause(&boss, child, json!({})).await.ok();
+        let id = id_of(&own);
+        let taken = pause(&operator, child, json!({"reason": "Everything stands still."})).await.ok();
+        assert_eq!((&taken["id"], &taken["version"], &taken["stage"]), (&json!(id), &json!(2), &json!("requested")));
+        assert!(taken["taken_over_by"].is_string() && own.get("taken_over_by").is_none(), "{taken}");
+        app.restart().await;
+        // A second person finds it taken over, and the agent cannot take it back.
+        for api in [&admin, &operator, &boss] {
+            assert_eq!(pause(api, child, json!({})).await.ok(), taken);
+        }
+        let types = since_it_began(&app.agent(), child).await;
+        assert_eq!(types, ["lifecycle.paused", "status_changed", "lifecycle.taken_over"]);
+        assert_eq!(resume(&boss, &id, json!({})).await.problem(), (403, "forbidden"));
+        assert_eq!(boss.suspension(&id).await, taken);
+        resume(&admin, &id, json!({})).await.ok();
+        // A pause of a person is no agent's, so there is nothing to take over.
+        let id = paused(&operator, child).await;
+        assert_eq!(id_of(&pause(&admin, child, json!({})).await.ok()), id);
+        assert_eq!(resume(&boss, &id, json!({})).await.problem(), (403, "forbidden"));
+    }
+
     /// Each bound with the field that the error names, and the codes of Harn where Harn has them.
     async fn every_member_of_a_pause_and_a_resumption_has_its_bound(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
@@ -359,6 +384,9 @@ on_each_store! {
         assert_eq!(gone["input"], json!(largest));
         assert_eq!(harn(&resume(&operator, &id, json!({})).await), (409, "already_resolved", "HARN-SUS-006"));
         assert_eq!(harn(&settle(&agent, &id, json!({})).await), (409, "already_resolved", "HARN-SUS-006"));
+        // One that came later has lost no race.
+        app.advance(1).await;
+        assert_eq!(harn(&resume(&operator, &id, json!({})).await), (409, "already_resolved", "HARN-SUS-003"));
     }
 
     /// However many resume and close at once, one of them has an effect.

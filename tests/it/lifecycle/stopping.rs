@@ -8,6 +8,7 @@ use domain::suspension::stop::HANDOFF_BYTES_MAX;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
+use harness::stream::Stream;
 use serde_json::{Value, json};
 use verify::report::Verdict;
 use verify::{Options, Watchers};
@@ -236,7 +237,7 @@ on_each_store! {
         // Questions are listed and counted without it.
         assert_eq!(operator.get("api/v1/suspensions?state=all").await.ok()["suspensions"], json!([]));
         let approvals = agent.get(&format!("api/v1/intents/{intent}/approvals")).await.ok();
-        assert_eq!(approvals, json!([]));
+        assert_eq!(approvals["approvals"], json!([]));
         let metrics = app.api(Role::Admin).get("metrics").await;
         assert!(metrics.text.contains("placet_questions_open 0"), "{}", metrics.text);
     }
@@ -291,6 +292,25 @@ on_each_store! {
         let of_one = json!({"intent_id": one, "suspension_id": ids[1], "handoff": {"of": "one"}, "children": [of_below]});
         assert_eq!(record["children"], json!([of_one, {"intent_id": two, "suspension_id": ids[2], "handoff": null}]));
         assert_eq!(agent.status(goes_on).await, "active");
+    }
+
+    /// The client of OpenIntent hears of a stop and of its end as of changes of the state, whichever stream it follows.
+    async fn the_streams_of_an_agent_tell_of_stops(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        for path in [format!("intents/{intent}/subscribe"), "agents/test-agent/subscribe".to_owned()] {
+            let (mut stream, _) = Stream::begin(&agent, &path).await;
+            let id = id_of(&pause(&operator, intent, json!({"reason": "r"})).await.ok());
+            resume(&operator, &id, json!({})).await.ok();
+            let held = stream.next().await;
+            assert_eq!((&*held.name, &held.data["new_state"]["_pause"]["suspension_id"]), ("STATE_CHANGED", &json!(id)));
+            let free = stream.next().await;
+            assert_eq!((&*free.name, &free.data["new_state"], &free.data["cause"]), ("STATE_CHANGED", &json!({"_pause": null}), &json!("explicit_resume")));
+        }
+        let (mut stream, _) = Stream::begin(&agent, &format!("intents/{intent}/subscribe")).await;
+        let id = stopping(&operator, intent).await;
+        let told = stream.next().await;
+        assert_eq!((&told.data["new_state"]["_pause"]["suspension_id"], &told.data["expires_at"]), (&json!(id), &json!("2026-11-24T08:01:00.000000Z")));
     }
 
     /// A full disk keeps no person from ending work, and no agent from handing in what it has.

@@ -19,7 +19,7 @@ use store::{LogKeyRow, NewPush, Relation, Repeatable, Store, StoreError, StreamO
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 93] = [
+const ASKED_FOR: [&str; 95] = [
     "ask_alone",
     "say",
     "call_off",
@@ -113,6 +113,8 @@ const ASKED_FOR: [&str; 93] = [
     "create_push",
     "pushes",
     "delete_push",
+    "broadcast",
+    "stopped_work",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -216,6 +218,7 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
         "personal.rs",
         "inboxes.rs",
         "stops.rs",
+        "broadcast.rs",
         "errands.rs",
         "waking.rs",
         "pushes.rs",
@@ -305,6 +308,8 @@ async fn column(
     push("create_push", cell(store.create_push(me(), NewPush { id, intent_id: intent, url, push: sealed })).await);
     push("pushes", cell(store.pushes(me(), intent)).await);
     push("delete_push", cell(store.delete_push(me(), intent, "push".to_owned())).await);
+    push("stopped_work", cell(store.stopped_work(me())).await);
+    push("broadcast", cell(store.broadcast(me(), wrong())).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("would_ask", cell(store.would_ask(me(), wrong())).await);
     push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
@@ -456,6 +461,7 @@ execute Pause          | 403  yes  404  | yes  yes  yes  | yes  yes  yes  | 403 
 execute Park           | yes  yes  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Settle         | yes  yes  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 execute Resume         | 403  403  404  | 403  403  yes  | 403  403  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Stop           | 403  yes  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 intent                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
@@ -488,6 +494,8 @@ fire                   | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403 
 create_push            | 403  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 pushes                 | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 delete_push            | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+stopped_work           | 403  403  403  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+broadcast              | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 would_ask              | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
 deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403

@@ -117,7 +117,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO answered SELECT 'person-' || rid, rid FROM suspensions ON CONFLICT DO NOTHING; ANALYZE answered; \
                            INSERT INTO unsent_answers SELECT s.rid, i.id, '', '', now() FROM suspensions s JOIN intents i ON i.rid = s.intent; \
                            ANALYZE unsent_answers; \
-                           INSERT INTO stops SELECT rid, 0 FROM suspensions; ANALYZE stops; \
+                           INSERT INTO stops SELECT rid, 0, NULL, NULL FROM suspensions; ANALYZE stops; \
                            INSERT INTO drafts SELECT rid, 'person-' || rid, '{}', now() FROM suspensions; ANALYZE drafts; \
                            INSERT INTO alerts (suspension, person) SELECT s.rid, i.id FROM suspensions s JOIN intents i ON i.rid = s.intent; ANALYZE alerts; \
                            INSERT INTO errands SELECT rid, 'asker-' || rid, 'talk-' || rid, 0, now() FROM intents ON CONFLICT DO NOTHING; ANALYZE errands; \

@@ -296,33 +296,7 @@ impl<'k> Course<'k> {
                 }
                 self.evolve(event, &Event::Hands(change));
             }
-            Payload::Stop(mut change) => {
-                if let StopEvent::Paused(paused) = &mut *change {
-                    if event.actor.len() > NAME_BYTES_MAX || paused.paused_by.len() > NAME_BYTES_MAX {
-                        return self.forget(Doubt::Unknown);
-                    }
-                    paused.by = Some(self.asker(&event.actor));
-                    paused.reason = None;
-                }
-                if let StopEvent::Parked(parked) = &mut *change {
-                    if event.actor.len() > NAME_BYTES_MAX || parked.parked_by.len() > NAME_BYTES_MAX {
-                        return self.forget(Doubt::Unknown);
-                    }
-                    parked.by = Some(self.asker(&event.actor));
-                    parked.reason = String::new();
-                }
-                if let StopEvent::Stopping(stopping) = &mut *change {
-                    if event.actor.len() > NAME_BYTES_MAX || stopping.stopped_by.len() > NAME_BYTES_MAX {
-                        return self.forget(Doubt::Unknown);
-                    }
-                    stopping.by = Some(self.asker(&event.actor));
-                    stopping.reason = None;
-                }
-                if let StopEvent::Closed(closed) = &mut *change {
-                    closed.handoff = None;
-                }
-                self.evolve(event, &Event::Stop(change));
-            }
+            Payload::Stop(change) => self.apply_stop(event, *change),
             Payload::Tracked(tracked) => {
                 let (id, message) = (tracked.delivery.suspension_id, tracked.delivery.delivery_id);
                 if self.messages.len() < OTHERS_MAX && tracked.delivery.recipient.len() <= NAME_BYTES_MAX {
@@ -344,6 +318,39 @@ impl<'k> Course<'k> {
                 }
             }
         }
+    }
+
+    /// Applies an event about a stop, without the words in it.
+    fn apply_stop(&mut self, event: &Happened, mut change: StopEvent) {
+        let by = Some(self.asker(&event.actor));
+        let subject = match &mut change {
+            StopEvent::Paused(paused) => {
+                (paused.by, paused.reason) = (by, None);
+                paused.paused_by.len()
+            }
+            StopEvent::Parked(parked) => {
+                (parked.by, parked.reason) = (by, String::new());
+                parked.parked_by.len()
+            }
+            StopEvent::Stopping(stopping) => {
+                (stopping.by, stopping.reason) = (by, None);
+                stopping.stopped_by.len()
+            }
+            StopEvent::TakenOver(taken) => {
+                (taken.by, taken.reason) = (by, None);
+                taken.taken_over_by.len()
+            }
+            StopEvent::Closed(closed) => {
+                closed.handoff = None;
+                0
+            }
+            StopEvent::Extended(_) | StopEvent::Settled(_) | StopEvent::Resumed(_) => 0,
+        };
+        let begins = subject > 0;
+        if subject > NAME_BYTES_MAX || begins && event.actor.len() > NAME_BYTES_MAX {
+            return self.forget(Doubt::Unknown);
+        }
+        self.evolve(event, &Event::Stop(Box::new(change)));
     }
 
     fn evolve(&mut self, event: &Happened, rebuilt: &Event) {

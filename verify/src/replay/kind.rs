@@ -5,7 +5,7 @@ use domain::intent::event::{
     ESCALATION_RESOLVED,
 };
 use domain::intent::hands::{CLAIM_RELEASED, CLAIMED, DELEGATED, REASSIGNED};
-use domain::intent::stop_event::{CLOSED, EXTENDED, PARKED, PAUSED, RESUMED, SETTLED, STOPPING};
+use domain::intent::stop_event::{CLOSED, EXTENDED, PARKED, PAUSED, RESUMED, SETTLED, STOPPING, TAKEN_OVER};
 use domain::portfolio::membership::{ADDED, REMOVED};
 
 macro_rules! types {
@@ -63,6 +63,7 @@ types! {
     36 RESUMED Stopped,
     37 CLOSED Stopped,
     38 STOPPING Stopped,
+    39 TAKEN_OVER Stopped,
 }
 
 /// The type of an event, by its number among [`TYPES`].

@@ -2,12 +2,12 @@
 
 use domain::base::ids::SuspensionId;
 use domain::base::text::quoted;
-use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping};
+use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Settled, StopEvent, Stopping, TakenOver};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::people::stopping::{Stopped, Work};
-use domain::suspension::{Asker, Kind};
 use domain::suspension::stop::{Cause, Fired, OnTimeout, Provider, Stop};
+use domain::suspension::{Asker, Kind};
 
 use super::course::{Course, Due, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
@@ -21,6 +21,7 @@ impl Course<'_> {
             StopEvent::Paused(paused) => self.paused(event, paused),
             StopEvent::Parked(parked) => self.parked(event, parked),
             StopEvent::Stopping(stopping) => self.stopping(event, stopping),
+            StopEvent::TakenOver(taken) => self.taken_over(event, taken),
             StopEvent::Extended(extended) => self.extended_stop(event, extended),
             StopEvent::Settled(settled) => self.settled(event, settled),
             StopEvent::Resumed(resumed) => self.resumed(event, resumed),
@@ -71,6 +72,19 @@ impl Course<'_> {
         }
         let who = self.who_stops(event, &stopping.stopped_by, stopping.credential)?;
         self.may_stop(event, &who, Action::Stop, None, "ended the work on the intent")
+    }
+
+    /// A person takes a pause over from the agent that made it, once.
+    fn taken_over(&self, event: &Happened, taken: &TakenOver) -> Judged {
+        let Some(stop) = self.open_stop(taken.suspension_id) else { return self.not_stopped(taken.suspension_id) };
+        if !stop.is_an_agents_pause() {
+            return Err(Fault::new(Code::DecisionDiffers, "A pause was taken over that was no agent's."));
+        }
+        let who = self.who_stops(event, &taken.taken_over_by, taken.credential)?;
+        if who.doubts.is_empty() && !matches!(who.principal.role, Role::Operator | Role::Admin) {
+            return Err(not_allowed(&who.principal, event, "took a pause over"));
+        }
+        Ok(who.doubts)
     }
 
     fn paused(&self, event: &Happened, paused: &Paused) -> Judged {
@@ -186,7 +200,7 @@ impl Course<'_> {
         if !doubts.is_empty() {
             return Ok(doubts);
         }
-        let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: &stop.suspension.asked_by });
+        let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: stop.holder() });
         let creators = self.possible(by, self.knows_creator.then_some(&self.intent.created_by.name));
         let itself = Asker { name: by.name.clone(), owner: by.owner.clone() };
         let is_allowed = |created_by: &Asker, parent_created_by: Option<&Asker>| {

@@ -26,6 +26,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             json!({})
         }
         "lifecycle_stop" => json!({ "graceful": true, "reason": "Another team does it." }),
+        "lifecycle_broadcast" => json!({ "filter": { "created_by": "invoice-bot" }, "reason": "The bot is being checked." }),
         "lifecycle_pause" => json!({ "mode": "finish_step", "reason": "The supplier is being checked." }),
         "lifecycle_park" => json!({
             "reason": "Waiting for the review.",

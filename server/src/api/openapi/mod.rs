@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use super::{
-    access, agents, approvals, arbitration, attachments, checkpoints, coordinators, costs, decisions, deliveries, discovery,
-    drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds, intents, keys,
-    leases, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy, server_log,
-    stops, streams, subscriptions, suspensions, tasks,
+    access, agents, approvals, arbitration, attachments, broadcasts, checkpoints, coordinators, costs, decisions, deliveries,
+    discovery, drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds,
+    intents, keys, leases, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy,
+    server_log, stops, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
@@ -30,7 +30,7 @@ use crate::edge::route::{Declared, Routes};
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         suspensions::take_back, hands::claim, hands::release, hands::delegate, hands::reassign,
-        drafts::save_draft, drafts::drafts, stops::pause, stops::park, stops::stop, stops::settle, stops::resume, stops::fire,
+        drafts::save_draft, drafts::drafts, stops::pause, stops::park, stops::stop, stops::settle, broadcasts::broadcast, stops::resume, stops::fire,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,

@@ -3,6 +3,8 @@
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
+use domain::base::name::Owner;
+use domain::suspension::Asker;
 use domain::suspension::stop::{Provider, Stage};
 
 use super::Writing;
@@ -20,6 +22,12 @@ impl WriteStops for Writing<'_> {
 
     fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()> {
         diesel::update(stops::table.find(suspension)).set(stops::stage.eq(stage.code())).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn pass_stop(&mut self, suspension: i64, to: &Asker) -> RowsResult<()> {
+        let holder = (stops::holder.eq(&to.name), stops::holder_owner.eq(&to.owner.0));
+        diesel::update(stops::table.find(suspension)).set(holder).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -45,9 +53,12 @@ impl ReadStops for Session {
         Ok(found.get_result(self.conn()?).optional()?)
     }
 
-    fn stage_of(&mut self, suspension: i64) -> RowsResult<Stage> {
-        let stage = stops::table.find(suspension).select(stops::stage);
-        Stage::from_code(stage.get_result::<i32>(self.conn()?)?)
+    fn standing_of(&mut self, suspension: i64) -> RowsResult<(Stage, Option<Asker>)> {
+        let columns = (stops::stage, stops::holder, stops::holder_owner);
+        let found = stops::table.find(suspension).select(columns);
+        let (stage, name, owner) = found.get_result::<(i32, Option<String>, Option<String>)>(self.conn()?)?;
+        let holder = name.zip(owner).map(|(name, owner)| Asker { name, owner: Owner(owner) });
+        Ok((Stage::from_code(stage)?, holder))
     }
 
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>> {
@@ -63,6 +74,13 @@ impl ReadStops for Session {
         let found = suspensions::table.filter(of_kind).filter(suspensions::intent.eq(intent));
         let newest = found.order(suspensions::rid.desc()).limit(1).select(suspensions::rid);
         Ok(newest.get_result(self.conn()?).optional()?)
+    }
+
+    fn newest_stops(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
+        // A literal, so that the partial index of open stops serves the query.
+        let open = suspensions::table.filter(diesel::dsl::sql::<Bool>(OPEN_STOPS));
+        let newest = open.order(suspensions::rid.desc()).limit(i64::from(limit)).select(suspensions::rid);
+        Ok(newest.load(self.conn()?)?)
     }
 
     fn open_stops(&mut self) -> RowsResult<i64> {
