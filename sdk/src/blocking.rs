@@ -35,6 +35,7 @@
 
 mod containers;
 mod failures;
+mod stops;
 mod tasks;
 
 use std::fmt;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::asking::engagement::EngagementDecision;
 use domain::base::ids::IntentId;
-use domain::wire::SuspensionRecord;
+use domain::wire::{StopRecord, SuspensionRecord};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -87,6 +87,13 @@ pub trait Hooks: Send + Sync + 'static {
     /// The engagement decision is made and on record, and [`should_request_input`](crate::Client::should_request_input) returns
     /// (RFC-0025 §9.3).
     fn on_engagement_decision(&self, intent_id: IntentId, decision: &EngagementDecision) {}
+
+    /// The work of the agent is paused, parked or being ended, and [`between_steps`](crate::Client::between_steps) has seen it. If it is
+    /// paused, the agent has not told the server yet that it has stopped.
+    fn on_stopped(&self, record: &StopRecord) {}
+
+    /// A stop that `between_steps` has seen has ended: the work goes on, or the intent was abandoned.
+    fn on_stop_ended(&self, record: &StopRecord) {}
 
     /// The server could not be reached, or answered 502, 503 or 504; this includes a program's very first call.
     ///

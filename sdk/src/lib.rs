@@ -84,6 +84,7 @@ mod receipt;
 mod seconds;
 mod several;
 mod sse;
+mod stop;
 mod subscription;
 mod task;
 mod transport;
@@ -109,13 +110,14 @@ pub use domain::suspension::evidence::action_digest;
 pub use domain::suspension::grounds::{Explanation, Reversibility};
 pub use domain::suspension::lease::{Lease as LeaseView, LeaseStatus};
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
-pub use domain::suspension::{FallbackPolicy, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style};
+pub use domain::suspension::stop::{Cause, Conditions, Mode, OnTimeout, Provider, Stage, Timeout, Trigger};
+pub use domain::suspension::{FallbackPolicy, Kind, RequiredAssurance, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
     AggregateStatus, AssignmentView, AtTheEnd, CoordinatorDecisionView, CoordinatorView, DraftList, DraftView, EarlierDecision,
     EventView, FailureView, GraphView, GuardrailsRequest as Guardrails, IntentView, MemberView, MembershipView, PlanView,
     PortfolioView, ReceiptFileView, ReceiptState, ReceiptView, RecordFailureRequest as Failure, RespondResponse, RetryPolicyView,
-    ScheduledAttempt, ServerConfigView, ServerEventView, SetRetryPolicyRequest as AgentRetryPolicy, SuspensionPage,
-    SuspensionPreview, SuspensionRecord, TaskView, What,
+    ScheduledAttempt, ServerConfigView, ServerEventView, SetRetryPolicyRequest as AgentRetryPolicy, StopRecord, StopResolution,
+    SuspensionPage, SuspensionPreview, SuspensionRecord, SuspensionView, TaskView, What,
 };
 pub use proof::key::VerifyingKey;
 pub use proof::passkey::PasskeyError;
@@ -140,6 +142,7 @@ pub use crate::portfolio::{CreatePortfolio, Portfolio};
 pub use crate::problem::Problem;
 pub use crate::question::Question;
 pub use crate::receipt::{SignatureError, Signed, verify_receipt, verify_signature};
+pub use crate::stop::GoOn;
 pub use crate::subscription::{StreamEvent, Streamed, Subscription};
 pub use crate::task::{CreateTask, Task};
 

@@ -374,7 +374,7 @@ fn too_large() -> TransportError {
 
 /// Says at which position reading stopped, and leaves out serde's own message: it quotes the text there, which may hold a
 /// suspension id.
-fn unreadable(error: &serde_json::Error) -> TransportError {
+pub(crate) fn unreadable(error: &serde_json::Error) -> TransportError {
     let (line, column) = (error.line(), error.column());
     let reason = match error.classify() {
         serde_json::error::Category::Data => format!("unexpected JSON at line {line}, column {column}"),

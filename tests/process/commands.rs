@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use harness::api::Api;
 use harness::process::{Finished, Running, Site};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -391,4 +392,44 @@ async fn completions_and_the_manual_name_every_command() {
     assert!(page.succeeded().contains(".TH placet\\-answer 1") || page.stdout.contains(".TH placet-answer 1"), "{page:?}");
     assert!(page.stdout.contains("PLACET_API_KEY_FILE"), "{page:?}");
     site.run(site.command(["man", "nonsense"])).await.refused(&["no command", "placet --help"]);
+}
+
+/// An operator pauses the work of an agent and lets it go on, from a shell: by the id of the intent, and by that of the pause.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_is_paused_shown_and_resumed() {
+    let desk = Desk::open().await;
+    let agent = Api::new(desk.operator.base(), Some(&desk.key));
+    let intent = agent.active_intent().await.to_string();
+    let operator = async |arguments: &[&str]| desk.site.run(desk.with_key(desk.operator.key(), arguments)).await;
+    let mut ids = Vec::new();
+    for (by_intent, input) in [(true, "{\"supplier\": \"fine\"}"), (false, "Go on.")] {
+        let paused = operator(&["pause", &intent, "--reason", "The supplier is checked.", "--json"]).await;
+        let record = line(&paused);
+        assert_eq!(
+            (&record["kind"], &record["reason"], &record["mode"]),
+            (&json!("paused"), &json!("The supplier is checked."), &json!("finish_step"))
+        );
+        let id = text(&record["id"]).to_owned();
+        let shown = operator(&["show", &id]).await;
+        assert!(shown.succeeded().contains("reason  │ The supplier is checked.\nopen, stage requested"), "{shown:?}");
+        let own = desk.site.run(desk.with_key(&desk.key, &["resume", &id])).await;
+        assert!(own.status.code() == Some(3) && own.stderr.contains("the intent was not resumed"), "{own:?}");
+        let resumed = operator(&["resume", if by_intent { &intent } else { &id }, "--input", input]).await;
+        assert_eq!(resumed.succeeded(), format!("{id}: The intent goes on.\n"));
+        let shown = line(&operator(&["show", &id, "--json"]).await);
+        let expected = if by_intent { json!({"supplier": "fine"}) } else { json!("Go on.") };
+        assert_eq!((&shown["input"], &shown["cause"]), (&expected, &json!("explicit_resume")));
+        ids.push(id);
+    }
+    let again = operator(&["resume", &ids[0]]).await;
+    assert!(again.status.code() == Some(3) && again.stderr.contains("HARN-SUS-003"), "{again:?}");
+    let nothing = operator(&["resume", &intent]).await;
+    assert!(nothing.status.code() == Some(3) && nothing.stderr.contains("neither paused nor parked"), "{nothing:?}");
+    for wrong in [&["pause", "x"][..], &["resume", "x"], &["pause", &intent, "--mode", "now"]] {
+        let refused = operator(wrong).await;
+        assert!(refused.status.code() == Some(3) && refused.stdout.is_empty() && !refused.stderr.is_empty(), "{refused:?}");
+    }
+    // A question is found by its short id alone: its whole id is a capability.
+    let unknown = operator(&["show", "019ab0f2-0000-7000-8000-000000000000"]).await;
+    assert_eq!(unknown.status.code(), Some(3));
 }

@@ -19,6 +19,7 @@ use store::host::clock::SystemClock;
 
 use super::question::{self, QuestionArgs, as_json, short_id};
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, line_of_result, print, print_json, print_laid_out, tell};
+use super::stops;
 use crate::cli::reach;
 use crate::terminal;
 
@@ -110,6 +111,13 @@ pub(super) async fn show(args: QuestionArgs) -> ExitCode {
 
 async fn shown(args: &QuestionArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("show", READERS)?;
+    if let Some(record) = stops::read(&remote, &args.id).await? {
+        return if args.json {
+            print_json(&serde_json::to_value(&record)?)
+        } else {
+            print_laid_out(&stops::whole(&record, terminal::columns()))
+        };
+    }
     let question = question::alone(&remote, question::find(&remote, &args.id).await?).await?;
     if args.json {
         return print_json(&as_json(&question));

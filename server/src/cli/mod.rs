@@ -28,6 +28,7 @@ mod remote;
 mod rotate;
 mod serve;
 mod steer;
+mod stops;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
@@ -80,7 +81,7 @@ enum Command {
     Answer(answer::AnswerArgs),
     /// List questions: those that are open, or all.
     List(look::ListArgs),
-    /// Show one question whole, open or ended.
+    /// Show one question whole, open or ended; by the id of a pause, a park or an end of work, that.
     Show(question::QuestionArgs),
     /// Show the log of a question, or of the server itself, and check its chain of hashes.
     Log(look::LogArgs),
@@ -96,6 +97,10 @@ enum Command {
     Delegate(hands::DelegateArgs),
     /// Assign a question to other people, with an admin's key or that of an operator who may answer it.
     Reassign(hands::ReassignArgs),
+    /// Pause the work of an agent on an intent, until a person resumes it.
+    Pause(stops::PauseArgs),
+    /// Let paused or parked work go on, with something for its agent.
+    Resume(stops::ResumeArgs),
     /// Give people more time for a question, with an operator's or an admin's key.
     Extend(steer::ExtendArgs),
     /// Fetch the log, whole or a selection, into a file that `placet verify` checks offline; with an auditor's or an admin's key.
@@ -189,6 +194,8 @@ impl Cli {
             | Command::Withdraw(_)
             | Command::Remind(_)
             | Command::Extend(_)
+            | Command::Pause(_)
+            | Command::Resume(_)
             | Command::Claim(_)
             | Command::Unclaim(_)
             | Command::Delegate(_)
@@ -221,6 +228,8 @@ impl Cli {
             Command::Withdraw(args) => return Ok(steer::withdraw(args).await),
             Command::Remind(args) => return Ok(steer::remind(args).await),
             Command::Extend(args) => return Ok(steer::extend(args).await),
+            Command::Pause(args) => return Ok(stops::pause(args).await),
+            Command::Resume(args) => return Ok(stops::resume(args).await),
             Command::Claim(args) => return Ok(hands::claim(args).await),
             Command::Unclaim(args) => return Ok(hands::release(args).await),
             Command::Delegate(args) => return Ok(hands::delegate(args).await),

@@ -22,9 +22,9 @@ use crate::terminal::{self, laid_out};
 /// The exit code of the commands that speak to a server, after a failure.
 pub(super) const FAILED: u8 = 3;
 /// The commands that speak to a server: wrong usage of them is told on one line, because scripts read logs line by line.
-pub(super) const REMOTE_COMMANDS: [&str; 15] = [
-    "answer", "ask", "claim", "delegate", "export", "extend", "list", "log", "reassign", "receipt", "remind", "show", "status",
-    "unclaim", "withdraw",
+pub(super) const REMOTE_COMMANDS: [&str; 17] = [
+    "answer", "ask", "claim", "delegate", "export", "extend", "list", "log", "pause", "reassign", "receipt", "remind", "resume",
+    "show", "status", "unclaim", "withdraw",
 ];
 /// How long a failing call is repeated before the failure is reported: a person waits at a shell.
 const RETRY_FOR: Duration = Duration::from_secs(15);

@@ -9,6 +9,7 @@ mod following;
 mod hooks;
 mod many;
 mod steering;
+mod stopping;
 mod tasks;
 mod waiting;
 mod working;
