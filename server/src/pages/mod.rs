@@ -36,6 +36,7 @@ mod session;
 mod settings;
 mod signature;
 mod signing;
+mod stops;
 mod together;
 mod view;
 mod way;
@@ -387,6 +388,10 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         ))
         .service(resource("/passkeys/challenge", [(M::POST, web::to(passkeys::challenge))]))
         .service(resource("/passkeys/remove", [(M::POST, web::to(passkeys::remove))]))
+        .service(resource(
+            stops::STOPS,
+            [(M::GET, web::to(stops::show)), (M::HEAD, web::to(stops::show)), (M::POST, web::to(stops::resume))],
+        ))
         .service(resource(together::DONE, [(M::GET, web::to(together::done)), (M::HEAD, web::to(together::done))]))
         .service(resource(
             together::TOGETHER,

@@ -197,7 +197,7 @@ on_each_store! {
         assert_german("the login", &open_in(&mut stranger, &format!("{}login", app.base), AUSTRIA).await, &english);
         let mut ada = log_in(app, ADA).await;
         let question = format!("questions/{id}");
-        let own = ["inbox", "inbox?list=open&words=x", "inbox?risk=x", &question, "out-of-office", "settings", "passkeys", "dashboard", "audit"];
+        let own = ["inbox", "inbox?list=open&words=x", "inbox?risk=x", &question, "out-of-office", "settings", "passkeys", "dashboard", "stops", "audit"];
         for path in own {
             assert_german(path, &open_in(&mut ada, &format!("{}{path}", app.base), AUSTRIA).await, &english);
         }

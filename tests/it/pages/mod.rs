@@ -21,6 +21,7 @@ mod passkeys;
 mod proposal;
 mod reasons;
 mod reference;
+mod stops;
 pub(crate) mod texts;
 mod timeline;
 mod together;

@@ -1,0 +1,111 @@
+//! The page about stopped work.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::base::ids::IntentId;
+use domain::suspension::stop::RESUME_INPUT_BYTES_MAX;
+use harness::api::Api;
+use harness::app::TestApp;
+use harness::browser::{Browser, BrowserOptions};
+use harness::person::{Page, Person};
+use harness::{on_each_store, on_one_store};
+use serde_json::json;
+
+use super::audit::become_person;
+use super::looks::{fits, looks};
+use crate::people::assignees::{ADA, BOB, directory, list, mails};
+use crate::people::logins::log_in;
+
+async fn enter(app: &TestApp, address: &str) -> Person {
+    mails(app).await;
+    log_in(app, address).await
+}
+
+fn path(app: &TestApp) -> String {
+    format!("{}stops", app.base)
+}
+
+async fn send(app: &TestApp, person: &mut Person, id: &str, input: &str) -> Page {
+    let nonce = person.open(&path(app)).await.nonce();
+    person.post(&path(app), &[("nonce", &nonce), ("id", id), ("input", input)]).await
+}
+
+async fn stopped(api: &Api, intent: IntentId, how: &str, body: serde_json::Value) -> String {
+    let record = api.post(&format!("api/v1/intents/{intent}/{how}"), body).await.ok();
+    record["id"].as_str().unwrap().to_owned()
+}
+
+/// A pause, a park and an end of work; the ids of the stops.
+async fn some(app: &TestApp) -> ([IntentId; 3], [String; 3]) {
+    let (agent, operator) = (app.agent(), app.operator());
+    let intents = [agent.active_intent().await, agent.active_intent().await, agent.active_intent().await];
+    let reason = json!({"reason": "</p><script>The supplier is checked."});
+    let conditions = json!({"reason": "Waiting.", "conditions": {"timeout": {"duration_minutes": 60}}});
+    let ids = [
+        stopped(&operator, intents[0], "pause", reason).await,
+        stopped(&agent, intents[1], "park", conditions).await,
+        stopped(&operator, intents[2], "stop", json!({})).await,
+    ];
+    (intents, ids)
+}
+
+on_each_store! {
+    /// A person sees what is stopped, and lets it go on by the same rights as a key.
+    async fn a_person_resumes_stopped_work_on_its_page(app: &mut TestApp) {
+        directory(app).await;
+        list(app, "dan@example.com", "auditor").await;
+        let (mut ada, mut bob, mut dan) = (enter(app, ADA).await, enter(app, BOB).await, enter(app, "dan@example.com").await);
+        let empty = ada.open(&path(app)).await;
+        assert!(empty.status == 200 && empty.html.contains("No work is stopped now."), "{}", empty.html);
+        let (intents, [pause, park, ending]) = some(app).await;
+        let page = ada.open(&path(app)).await;
+        assert!(page.html.contains("&#60;/p&#62;&#60;script&#62;The supplier is checked.") && !page.html.contains("<script"), "{}", page.html);
+        assert_eq!(page.html.matches("<button class=\"btn\" type=\"submit\" aria-describedby").count(), 2, "the end of work is not resumed");
+        for words in ["Paused", "Parked", "Being ended", "Its time is over at", "The intent ends at the latest at"] {
+            assert!(page.html.contains(words), "{words}: {}", page.html);
+        }
+        assert!(ada.open(&format!("{}inbox", app.base)).await.html.contains("<a href=\"/stops\">"));
+        // An auditor reads.
+        assert!(!dan.open(&path(app)).await.html.contains("name=\"input\""));
+        let refused = send(app, &mut dan, &pause, "x").await;
+        assert!(refused.status == 403 && refused.html.contains("You may not resume this work"), "{}", refused.html);
+        let long = send(app, &mut ada, &pause, &"x".repeat(RESUME_INPUT_BYTES_MAX - 1)).await;
+        assert!(long.status == 422 && long.html.contains("is too long"), "{}", long.status);
+        assert_eq!(app.agent().status(intents[0]).await, "blocked");
+        assert_eq!(send(app, &mut ada, &pause, " The supplier is fine. ").await.status, 303);
+        let record = app.agent().suspension(&pause).await;
+        assert_eq!((&record["input"], &record["resolved_by"]), (&json!("The supplier is fine."), &json!(ADA)));
+        let again = send(app, &mut bob, &pause, "").await;
+        assert!(again.status == 409 && again.html.contains("is not stopped any more"), "{}", again.html);
+        assert_eq!(send(app, &mut bob, &park, "").await.status, 303);
+        assert_eq!(app.agent().suspension(&park).await.get("input"), None);
+        for id in [&ending, "x"] {
+            assert_eq!(send(app, &mut ada, id, "").await.status, 409, "{id}");
+        }
+        assert_eq!(ada.post(&path(app), &[("nonce", "x"), ("id", &ending)]).await.status, 403);
+        assert_eq!(app.person().open(&path(app)).await.header("location"), "/login");
+        mails(app).await;
+    }
+}
+
+on_one_store! {
+    /// The page is readable on a desk and on a phone, in both schemes and languages, without scripts.
+    async fn the_page_of_stopped_work_fits_every_width(app: &mut TestApp) {
+        directory(app).await;
+        let ada = enter(app, ADA).await;
+        some(app).await;
+        let long = "Donaudampfschifffahrtsgesellschaft".repeat(6);
+        let named = app.agent().post("api/v1/intents", json!({"title": long, "status": "active"})).await.ok();
+        let intent = named["id"].as_str().unwrap().parse().unwrap();
+        stopped(&app.operator(), intent, "pause", json!({"reason": long})).await;
+        for (width, dark) in looks() {
+            for language in ["en", "de"] {
+                let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
+                browser.speak(language).await;
+                become_person(&browser, app, &ada).await;
+                browser.open(&path(app)).await;
+                fits(&browser, &format!("stops-{language}"), (width, dark)).await;
+            }
+        }
+    }
+}
