@@ -34,10 +34,10 @@ use crate::world::{Failed, World};
 const LOOKS: u32 = 60;
 
 /// One agent and the intent it works on.
-struct Agent {
+pub(crate) struct Agent {
     world: Arc<World>,
-    principal: Principal,
-    intent: IntentId,
+    pub(crate) principal: Principal,
+    pub(crate) intent: IntentId,
     calls: u64,
     tasker: Tasker,
     dependents: Dependents,
@@ -49,10 +49,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
     let principal = Principal { owner: Owner(cast::owner(&world.plan, number)), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
         cast::are_listed(&world).await;
-        let Some(intent) = begin(&world, &principal).await else { return };
-        grouping::join(&world, &principal, intent).await;
-        let dependents = Dependents::begin(&world, &principal, intent).await;
-        let mut agent = Agent { world, principal, intent, calls: 0, tasker: Tasker::default(), dependents };
+        let Some(mut agent) = hire(&world, principal).await else { return };
         for question in 0..agent.world.plan.questions {
             agent.world.think(agent.world.plan.scale_seconds * SECOND / 4).await;
             if agent.world.is_healed() || !agent.ask(question).await {
@@ -64,6 +61,14 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
             agent.dependents.complete(&world, &principal).await;
         }
     });
+}
+
+/// Gives an agent an intent of its own, and some that wait for it.
+pub(crate) async fn hire(world: &Arc<World>, principal: Principal) -> Option<Agent> {
+    let intent = begin(world, &principal).await?;
+    grouping::join(world, &principal, intent).await;
+    let dependents = Dependents::begin(world, &principal, intent).await;
+    Some(Agent { world: world.clone(), principal, intent, calls: 0, tasker: Tasker::default(), dependents })
 }
 
 /// Creates one intent. Tries again until the outcome is known, always under the same idempotency key, so that no second intent is
@@ -89,7 +94,7 @@ async fn begin(world: &Arc<World>, principal: &Principal) -> Option<IntentId> {
 
 impl Agent {
     /// Asks a question and waits for its end; returns whether the agent may ask another.
-    async fn ask(&mut self, question: u64) -> bool {
+    pub(crate) async fn ask(&mut self, question: u64) -> bool {
         if self.world.draw(|chance| chance.happens(40)) {
             for _ in 0..self.world.draw(|chance| chance.within(1..=5)) {
                 self.work().await;
@@ -242,7 +247,7 @@ impl Agent {
 
     /// Does something on the intent other than asking. The server may refuse it; its effect is examined by the checks after each
     /// transaction.
-    async fn work(&mut self) {
+    pub(crate) async fn work(&mut self) {
         let world = self.world.clone();
         self.calls += 1;
         if world.draw(|chance| chance.happens(15)) {

@@ -24,6 +24,8 @@ mod restore;
 mod routes;
 mod secrets;
 mod shrink;
+mod stopper;
+mod stops;
 mod subscriber;
 mod tasker;
 mod watch;

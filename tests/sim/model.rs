@@ -10,6 +10,7 @@ use domain::log::Hash;
 use serde_json::Value;
 
 use crate::routes::{Lines, Route, add, contains};
+use crate::stops::ModelStops;
 use crate::work::ModelWork;
 
 /// The violation that a step of the model finds.
@@ -41,14 +42,15 @@ pub(crate) struct ModelIntent {
     pub(crate) version: i64,
     pub(crate) updated_at: i64,
     /// Whether the last event may have happened before its date.
-    is_dated_later: bool,
+    pub(crate) is_dated_later: bool,
     pub(crate) sequence: i64,
     pub(crate) last_hash: Option<Hash>,
     pub(crate) open: Option<String>,
     /// The status that the ending of a question gives the intent.
-    next_status: Option<&'static str>,
+    pub(crate) next_status: Option<&'static str>,
     pub(crate) suspensions: BTreeMap<String, ModelSuspension>,
     pub(crate) work: ModelWork,
+    pub(crate) stops: ModelStops,
     /// The intents that it needs and that are not completed.
     pub(crate) needs: BTreeSet<String>,
     /// The deadline of its portfolio.
@@ -236,7 +238,9 @@ impl ModelIntent {
         self.last_hash = Some(hash);
         self.updated_at = at;
         let payload = &event["payload"];
-        match event["event_type"].as_str().unwrap_or_default() {
+        let event_type = event["event_type"].as_str().unwrap_or_default();
+        self.must_rest(event_type, payload)?;
+        match event_type {
             "intent_created" => {
                 self.id = text(&event["intent_id"]);
                 self.creator = text(&event["actor"]);
@@ -288,7 +292,10 @@ impl ModelIntent {
             "dependency_added" => self.depends(payload, payload["completed"] == false, 1),
             "dependency_removed" => self.depends(payload, false, 1),
             "intent.dependency_completed" => self.depends(payload, false, 0),
-            other => self.work.fold(other, payload, &self.status),
+            other => match other.strip_prefix("lifecycle.") {
+                Some(step) => self.stop(step, payload, at),
+                None => self.work.fold(other, payload, &self.status),
+            },
         }
     }
 

@@ -75,6 +75,8 @@ pub(crate) struct Plan {
     pub(crate) lines: Lines,
     /// Whether questions are assigned to listed people.
     pub(crate) has_people: bool,
+    /// Whether agents are paused and park themselves.
+    pub(crate) has_stops: bool,
     /// Whether the database is set back to a backup once.
     pub(crate) restores: bool,
     pub(crate) faults: Faults,
@@ -132,6 +134,7 @@ impl Plan {
                 _ => Lines::mail(),
             },
             has_people: false,
+            has_stops: false,
             restores: chance.happens(20),
             faults: if chance.happens(10) { Faults::default() } else { faults },
             chaos_steps: 200 + chance.below(1_000),
@@ -186,6 +189,17 @@ impl Plan {
             chaos_steps: 1_500 + chance.below(1_500),
             ..self
         }
+    }
+
+    /// Lets agents be paused and park themselves in about a third of the worlds. This is drawn separately as well.
+    pub(crate) fn stopped(self, chance: &mut Chance) -> Self {
+        if self.has_people || self.intents > 4 || !chance.happens(40) {
+            return self;
+        }
+        // The shortest time of a park is a minute.
+        let scale_seconds = *chance.pick(&[5, 60, 600, 3_600]);
+        let chaos_steps = 1_000 + chance.below(1_500);
+        Self { has_stops: true, scale_seconds, poll: poll(scale_seconds), chaos_steps, ..self }
     }
 
     /// How long a process may be down: several attempts.

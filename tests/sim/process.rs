@@ -121,8 +121,9 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
     if watch.news.iter().filter(|(_, event)| event == "intent.suspension_renotified").count() > 1 {
         world.coverage.count("catch-up over more than one attempt");
     }
-    for (_, event) in &watch.news {
+    for (intent, event) in &watch.news {
         match event.as_str() {
+            stop if stop.starts_with("lifecycle.") => world.coverage.count(watch.intents[intent].stops.last),
             "delivery.failover" => world.coverage.count("others asked at once"),
             "delivery.bounced" => world.coverage.count("message came back"),
             "delivery.redriven" => {

@@ -35,6 +35,7 @@ enum Cut {
     MailAlone,
     NoRestore,
     NoPeople,
+    NoStops,
     NoFaults,
     NoStoreFaults,
     NoCrashes,
@@ -44,10 +45,11 @@ enum Cut {
     NoWebhookFaults,
 }
 
-const CUTS: [Cut; 15] = [
+const CUTS: [Cut; 16] = [
     Cut::NoFaults,
     Cut::NoRestore,
     Cut::NoPeople,
+    Cut::NoStops,
     Cut::MailAlone,
     Cut::OneProcess,
     Cut::FewerIntents,
@@ -76,6 +78,7 @@ impl Change {
                 Cut::MailAlone => plan.lines = Lines::mail(),
                 Cut::NoRestore => plan.restores = false,
                 Cut::NoPeople => plan.has_people = false,
+                Cut::NoStops => plan.has_stops = false,
                 Cut::NoFaults => *faults = Faults::default(),
                 Cut::NoStoreFaults => {
                     *faults = Faults { refused: 0, broken: 0, unheard: 0, slow: 0, stall: 0, ..faults.clone() };

@@ -57,7 +57,7 @@ const OBSOLETE: i64 = 3;
 const BOUNCED: i64 = 4;
 
 /// Events that a refused call may leave behind: a record of the try, and effects of the time that passed.
-const MAY_FOLLOW_A_REFUSAL: [&str; 11] = [
+const MAY_FOLLOW_A_REFUSAL: [&str; 13] = [
     "coordinator.ended",
     "intent.late_answer",
     "intent.response_rejected",
@@ -65,6 +65,8 @@ const MAY_FOLLOW_A_REFUSAL: [&str; 11] = [
     "intent.suspension_expired",
     "intent.suspension_undeliverable",
     "lease_released",
+    "lifecycle.closed",
+    "lifecycle.resumed",
     "portfolio.member_resumed",
     "status_changed",
     "task.cancelled",
@@ -135,6 +137,8 @@ pub(crate) struct Watch {
     pub(crate) given_back: usize,
     /// The results that people were told: the one accepted answer to each question.
     pub(crate) accepted: BTreeMap<String, (Value, String)>,
+    /// The callers who were told that they let a stopped intent go on, by the ids of the stops.
+    pub(crate) released: BTreeMap<String, String>,
     /// Questions that agents were told of, and the endings that they were told.
     pub(crate) asked: BTreeMap<String, Option<Value>>,
     /// Deliveries whose message the mail server took and acknowledged.
@@ -182,6 +186,7 @@ impl Watch {
             lost_now: None,
             given_back: 0,
             accepted: BTreeMap::new(),
+            released: BTreeMap::new(),
             asked: BTreeMap::new(),
             taken: BTreeSet::new(),
             deadlines: BTreeMap::new(),
@@ -381,7 +386,7 @@ impl Watch {
                 let payload = &event["payload"];
                 self.lost_now = Some((text(&payload["delivery_id"]), number(&payload["attempt"])));
             }
-            self.given_back += usize::from(event["payload"]["cause"] == "outage");
+            self.given_back += usize::from(event["payload"]["cause"] == "outage" || row[3] == "lifecycle.extended");
             must!(number(&row[4]) == model.updated_at, "I26: an event's row has another time than the event");
             dependents::check_removal(&self.intents, &event)?;
             self.chains.entry(intent).or_default().push(Sealed { bytes, hash: Hash(hash) });
@@ -574,6 +579,16 @@ impl Watch {
             must!(resolved.resolution == "responded", "I4: told that the answer counts, but it ended as {}", resolved.resolution);
             must!(resolved.response == *value, "I5: told {value}, recorded {}", resolved.response);
             must!(resolved.by == by.as_str(), "I5: told that {by} answered, recorded {}", resolved.by);
+        }
+        for (id, by) in &self.released {
+            let model = self.suspension_named(id).ok_or("I22: a stop that ended is gone")?;
+            let ended = model.resolution.as_ref().ok_or("I22: a resumption that was acknowledged is gone")?;
+            must!(
+                ended.resolution == "responded",
+                "I49: told that the intent goes on, but the stop ended as {}",
+                ended.resolution
+            );
+            must!(ended.by == by.as_str(), "I49: {by} was told that the intent goes on, and {} had let it go on", ended.by);
         }
         for (id, ending) in &self.asked {
             let model = self.suspension_named(id).ok_or("I22: a question that was acknowledged is gone")?;

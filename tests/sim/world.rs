@@ -26,7 +26,7 @@ use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::shrink::Change;
 use crate::watch::Watch;
-use crate::{agent, attacker, cast, operator, restore, subscriber};
+use crate::{agent, attacker, cast, operator, restore, stopper, subscriber};
 
 /// The lines of the trace that are kept.
 const TRACE_LINES: usize = 200;
@@ -131,7 +131,8 @@ impl Clock for WorldClock {
 impl World {
     fn new(seed: u64, variant: &Change, database: Arc<SimulatedDatabase>) -> Arc<Self> {
         let mut chance = Chance::new(seed, 0);
-        let plan = variant.of(Plan::draw(&mut chance).crowded(&mut Chance::new(seed, 3)).peopled(&mut Chance::new(seed, 4)));
+        let plan = Plan::draw(&mut chance).crowded(&mut Chance::new(seed, 3)).peopled(&mut Chance::new(seed, 4));
+        let plan = variant.of(plan.stopped(&mut Chance::new(seed, 5)));
         let policy = AskingPolicy {
             fallback_requires_delivery: plan.requires_delivery,
             client_guard_seconds: CLIENT_GUARD_SECONDS,
@@ -354,6 +355,7 @@ pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>
         attacker::start(&world, number);
     }
     cast::start(&world);
+    stopper::start(&world);
     subscriber::start(&world);
     if world.plan.restores {
         restore::start(&world);

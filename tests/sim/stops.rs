@@ -1,0 +1,210 @@
+//! The reference for stops: who pauses, parks and lets go on one intent, according to its events.
+
+use domain::base::time::{micros, parse};
+use serde_json::Value;
+
+use crate::model::{Checked, ModelIntent, ModelSuspension, Resolved, must};
+
+const MINUTE: i64 = 60 * 1_000_000;
+/// The stages in their order.
+const STAGES: [&str; 3] = ["requested", "quiescing", "suspended"];
+/// Events by which an agent gets work, or takes it up.
+const NEW_WORK: [&str; 7] = [
+    "coordinator.granted",
+    "intent.suspended",
+    "lease_acquired",
+    "task.claimed",
+    "task.retrying",
+    "task.started",
+    "task.unblocked",
+];
+
+/// The open stop of one intent, and what happened last.
+#[derive(Clone, Default)]
+pub(crate) struct ModelStops {
+    pub(crate) open: Option<OpenStop>,
+    /// The last event about a stop, in the words of the coverage.
+    pub(crate) last: &'static str,
+    /// The ids of the stops that ended because the intent was abandoned.
+    closed: Vec<String>,
+}
+
+/// A stop that is open.
+#[derive(Clone)]
+pub(crate) struct OpenStop {
+    pub(crate) id: String,
+    pub(crate) is_paused: bool,
+    stage: usize,
+    pub(crate) conditions: Value,
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn time(value: &Value) -> Option<i64> {
+    value.as_str().and_then(parse).map(micros)
+}
+
+fn stage(payload: &Value) -> Result<usize, String> {
+    let told = payload["stage"].as_str().unwrap_or_default();
+    STAGES.iter().position(|stage| *stage == told).ok_or_else(|| format!("I50: a stage {told:?}"))
+}
+
+impl OpenStop {
+    /// Why an event of this name lets the intent go on; the provider is not known here.
+    fn met_by(&self, name: &str) -> Vec<&'static str> {
+        let by_trigger = self.conditions["trigger"]["events"].as_array().into_iter().flatten().any(|event| event == name);
+        let by_name = (self.conditions["on_event"] == name).then_some("external_event");
+        by_name.into_iter().chain(by_trigger.then_some("condition_fired")).collect()
+    }
+
+    /// The effect that is agreed for the end of its time.
+    fn on_timeout(&self) -> &str {
+        self.conditions["timeout"]["on_timeout"].as_str().unwrap_or_default()
+    }
+}
+
+impl ModelIntent {
+    /// A stopped intent gets no new work, and one that has ended is neither stopped nor let go on.
+    pub(crate) fn must_rest(&self, event_type: &str, payload: &Value) -> Checked {
+        let is_new = NEW_WORK.contains(&event_type);
+        must!(!is_new || self.stops.open.is_none(), "I50: {event_type} while the intent is stopped");
+        if event_type.starts_with("lifecycle.") {
+            let id = text(&payload["suspension_id"]);
+            must!(!self.stops.closed.contains(&id), "I51: {event_type} of a stop that was closed");
+            let is_over = matches!(self.status.as_str(), "completed" | "abandoned");
+            must!(!is_over, "I51: {event_type} on an intent that is {}", self.status);
+        }
+        if event_type == "status_changed" && self.stops.open.is_some() {
+            let new = text(&payload["new_status"]);
+            must!(new != "abandoned", "I51: an intent was abandoned, and its stop is open");
+            must!(new == "blocked", "I50: an intent became {new} while it was stopped");
+        }
+        Ok(())
+    }
+
+    /// Applies an event about a stop.
+    pub(crate) fn stop(&mut self, step: &str, payload: &Value, at: i64) -> Checked {
+        match step {
+            "paused" | "parked" => self.stopped(step == "paused", payload, at),
+            "settled" => self.settled(payload),
+            "extended" => self.stop_extended(payload),
+            "resumed" => self.stop_resumed(payload, at),
+            "closed" => self.stop_closed(payload, at),
+            other => Err(format!("I49: an event lifecycle.{other}")),
+        }
+    }
+
+    fn stopped(&mut self, is_paused: bool, payload: &Value, at: i64) -> Checked {
+        must!(self.stops.open.is_none(), "I49: stopped twice");
+        must!(self.open.is_none(), "I49: stopped while a question is open");
+        let is_running = self.status == "active";
+        must!(is_running || is_paused && self.status == "blocked", "I49: stopped while {}", self.status);
+        let id = text(&payload["suspension_id"]);
+        must!(!self.suspensions.contains_key(&id), "I14: one id for two suspensions");
+        let stage = if is_paused { stage(payload)? } else { STAGES.len() - 1 };
+        must!(!is_paused || (stage == 0) == is_running, "I50: paused at stage {stage} while {}", self.status);
+        let minutes = payload["conditions"]["timeout"]["duration_minutes"].as_i64();
+        let expires_at = time(&payload["expires_at"]);
+        let until = minutes.map(|minutes| at + minutes * MINUTE);
+        let is_dated = expires_at == until || self.is_dated_later && expires_at < until;
+        must!(is_dated && expires_at.is_some() == until.is_some(), "I16: parked until another time than its conditions say");
+        let open = OpenStop { id: id.clone(), is_paused, stage, conditions: payload["conditions"].clone() };
+        let falls_back = matches!(open.on_timeout(), "resume_with_summary" | "resume_with_input");
+        let mut model = ModelSuspension::default();
+        (model.suspended_at, model.expires_at, model.max_attempts) = (at, expires_at, 1);
+        model.fallback_policy = if falls_back { "complete_with_fallback" } else { "fail" }.to_owned();
+        (model.attempt, model.version) = (1, 1);
+        self.suspensions.insert(id, model);
+        self.stops.open = Some(open);
+        self.stops.last = if is_paused { "intent paused" } else { "intent parked" };
+        Ok(())
+    }
+
+    /// The open stop that an event names, with its suspension.
+    fn open_stop(&mut self, payload: &Value) -> Result<(&mut OpenStop, &mut ModelSuspension), String> {
+        let id = text(&payload["suspension_id"]);
+        let open = self.stops.open.as_mut().filter(|open| open.id == id);
+        let open = open.ok_or_else(|| format!("I49: an event about a stop that is not open: {payload}"))?;
+        let suspension = self.suspensions.get_mut(&id).ok_or("I14: a stop without its beginning")?;
+        Ok((open, suspension))
+    }
+
+    fn settled(&mut self, payload: &Value) -> Checked {
+        let (open, suspension) = self.open_stop(payload)?;
+        let reached = stage(payload)?;
+        must!(reached > open.stage, "I50: stage {reached} after {}", open.stage);
+        open.stage = reached;
+        suspension.version += 1;
+        self.stops.last = "agent settled";
+        Ok(())
+    }
+
+    fn stop_extended(&mut self, payload: &Value) -> Checked {
+        let (_, suspension) = self.open_stop(payload)?;
+        must!(time(&payload["old_expires_at"]) == suspension.expires_at, "I16: the time was another before it was moved");
+        let new = time(&payload["new_expires_at"]);
+        must!(new > suspension.expires_at, "I16: the time of a park moved to an earlier one");
+        must!(suspension.fallback_policy != "fail", "I16: a park that fails got an outage's time back");
+        suspension.expires_at = new;
+        suspension.version += 1;
+        suspension.is_owed_time = false;
+        self.stops.last = "time given back to a park";
+        Ok(())
+    }
+
+    fn stop_resumed(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
+        let (open, suspension) = self.open_stop(payload)?;
+        let (cause, is_over) = (text(&payload["cause"]), suspension.is_expired(at));
+        must!(dated_later || (cause == "timeout") == is_over, "I49: went on by {cause}, and its time was over: {is_over}");
+        let last = match cause.as_str() {
+            "explicit_resume" => "intent resumed",
+            "external_event" | "condition_fired" => {
+                let met = open.met_by(payload["event"].as_str().unwrap_or_default());
+                must!(met.contains(&cause.as_str()), "I49: went on by an event for which it did not wait: {payload}");
+                if cause == "external_event" { "parked intent woken by an event" } else { "parked intent woken by its trigger" }
+            }
+            "timeout" => {
+                must!(is_over, "I49: its time was not over");
+                must!(open.on_timeout() == said(payload), "I49: went on with something else than agreed: {payload}");
+                must!(!suspension.is_owed_time, "I16: went on, and the time of an absence was not given back");
+                "parked intent went on by its time"
+            }
+            other => return Err(format!("I49: went on by {other}")),
+        };
+        let by = payload["resumed_by"].clone();
+        self.end_stop(payload, Resolved { resolution: "responded", reason: None, at, response: Value::Null, by }, last)
+    }
+
+    fn stop_closed(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
+        let (open, suspension) = self.open_stop(payload)?;
+        let is_over = suspension.is_expired(at);
+        let by_time = payload["cause"] == "timeout";
+        must!(dated_later || by_time == is_over, "I49: closed by {}, and its time was over: {is_over}", payload["cause"]);
+        must!(!by_time || is_over && open.on_timeout() == "fail", "I49: closed by its time, which was not agreed");
+        let (id, by) = (open.id.clone(), payload["closed_by"].clone());
+        self.stops.closed.push(id);
+        self.next_status = Some("abandoned");
+        let (resolution, reason) = if by_time { ("expired", None) } else { ("cancelled", Some("withdrawn".to_owned())) };
+        let last = if by_time { "parked intent failed by its time" } else { "intent closed while stopped" };
+        self.end_stop(payload, Resolved { resolution, reason, at, response: Value::Null, by }, last)
+    }
+
+    fn end_stop(&mut self, payload: &Value, resolved: Resolved, last: &'static str) -> Checked {
+        let (_, suspension) = self.open_stop(payload)?;
+        must!(suspension.resolution.is_none(), "I49: a stop ended twice");
+        suspension.resolution = Some(resolved);
+        suspension.version += 1;
+        self.stops.open = None;
+        self.stops.last = last;
+        Ok(())
+    }
+}
+
+/// What an intent that goes on by its time is given, in the words of its conditions.
+fn said(payload: &Value) -> &'static str {
+    if payload["digest"].is_string() { "resume_with_summary" } else { "resume_with_input" }
+}
