@@ -38,6 +38,7 @@ use crate::edge::doors::Doors;
 use crate::edge::instance::{INSTANCE_SECRET, Instance};
 use crate::edge::settings::Settings;
 use crate::edge::shared::Shared;
+use crate::edge::stamps::{STAMP_SECRET, Stamps};
 use crate::edge::turns::Turns;
 use crate::log::checkpoints::Checkpoints;
 use crate::log::hook::Hook;
@@ -138,6 +139,7 @@ impl App {
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
         let link_secret = store.secret(LINK_SECRET).await?;
+        let stamps = Stamps::new(store.secret(STAMP_SECRET).await?);
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let wakes = Arc::new(wakes::Wakes::new(resources.clone(), wake_endpoints));
@@ -166,7 +168,7 @@ impl App {
             subscribers,
             (clock.clone(), entropy),
             metrics,
-            (instance.clone(), Doors::of(&public_url, (config.a2a.enabled, push), config.senders, clock.now())),
+            (instance.clone(), Doors::of(&public_url, (config.a2a.enabled, push), config.senders, clock.now()), stamps),
             &config.limits,
         ));
         let beats = shared.clone();

@@ -1,15 +1,18 @@
 //! The part of the store for suspensions of both kinds: questions and stops.
 
 use chrono::{DateTime, Utc};
+use domain::asking::attesting::StopLog;
 use domain::base::ids::SuspensionId;
 use domain::base::name::is_same;
 use domain::people::authority::{Action, Object, authorize};
-use domain::people::principal::{Principal, Role};
+use domain::people::principal::{Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::Kind;
 use domain::suspension::stop::Fired;
-use domain::wire::{StopRecord, SuspensionView};
+use domain::wire::{LifecycleEvent, StopRecord, SuspensionView};
 use futures_util::{FutureExt, StreamExt, stream};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
@@ -18,7 +21,7 @@ use crate::host::clock_watch::ClockWatch;
 use crate::reads::{may, suspension};
 use crate::request::Idempotency;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsResult};
+use crate::rows::{Decided, RowsResult, SuspensionRow};
 use crate::stopped::stop_of;
 use crate::units;
 
@@ -45,6 +48,8 @@ pub trait Stops {
     fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView>;
     /// The work that is stopped now, newest first, and whether there is more than is read.
     fn stopped_work(&self, principal: Principal) -> Unit<'_, (Vec<StoppedWork>, bool)>;
+    /// Reads a stop with the events by which it began and ended.
+    fn stop_log(&self, principal: Principal, id: SuspensionId) -> Unit<'_, StopLog>;
     /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on. `once` names a message
     /// that counts once: when it comes again after its work was done, no intent goes on because of it.
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64>;
@@ -58,6 +63,11 @@ impl<B: Backend> Stops for B {
 
     fn stopped_work(&self, principal: Principal) -> Unit<'_, (Vec<StoppedWork>, bool)> {
         self.authorized("stopped_work", move |rows| stopped_work(rows, &principal))
+    }
+
+    fn stop_log(&self, principal: Principal, id: SuspensionId) -> Unit<'_, StopLog> {
+        let now = self.clock().now();
+        self.authorized("stop_log", move |rows| stop_log(rows, &principal, id, now))
     }
 
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64> {
@@ -118,11 +128,7 @@ fn either<R: ReadRows>(
     let Some(row) = rows.any_suspension(id)?.filter(|row| row.suspension.kind.is_stop()) else {
         return Ok(suspension(rows, principal, id, now, watch)?.map(|record| SuspensionView::Question(Box::new(record))));
     };
-    let intent = rows.intent_at(row.intent)?;
-    // The agent above does not read the intents of other agents, but follows what it has paused or ended there.
-    let has_paused = row.suspension.kind != Kind::Parked && principal.role == Role::Agent;
-    let is_own = has_paused && is_same(&row.suspension.asked_by.name, &principal.name);
-    if !is_own && let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid), now)? {
+    if let Err(rejection) = may_read(rows, principal, &row, now)? {
         return Ok(Err(rejection));
     }
     let mut record = StopRecord::of(&stop_of(rows, &row)?);
@@ -156,4 +162,46 @@ fn read<R: ReadRows>(rows: &mut R, rid: i64) -> RowsResult<StoppedWork> {
     let row = rows.suspension_at(rid)?;
     let record = StopRecord::of(&stop_of(rows, &row)?);
     Ok(StoppedWork { title: rows.body(row.intent)?.title, record })
+}
+
+fn may_read<R: ReadRows>(rows: &mut R, principal: &Principal, row: &SuspensionRow, now: DateTime<Utc>) -> Decided<()> {
+    let intent = rows.intent_at(row.intent)?;
+    // The agent above does not read the intents of other agents, but follows what it has paused or ended there.
+    let has_paused = row.suspension.kind != Kind::Parked && principal.role == Role::Agent;
+    let is_own = has_paused && is_same(&row.suspension.asked_by.name, &principal.name);
+    if is_own { Ok(Ok(())) } else { may(rows, principal, Action::Read, &intent, Some(row.rid), now) }
+}
+
+fn stop_log<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId, now: DateTime<Utc>) -> Decided<StopLog> {
+    let Some(row) = rows.any_suspension(id)?.filter(|row| row.suspension.kind.is_stop()) else {
+        return Ok(Err(Rejection::NotFound));
+    };
+    if let Err(rejection) = may_read(rows, principal, &row, now)? {
+        return Ok(Err(rejection));
+    }
+    let stop = stop_of(rows, &row)?;
+    let began = event_of(rows, row.event)?.0;
+    let (ended, credential) = match row.ending_event {
+        Some(rid) => event_of(rows, rid).map(|(event, credential)| (Some(event), credential))?,
+        None => (None, None),
+    };
+    let key = match credential {
+        Some(Credential::ApiKey(id)) => rows.key(id)?,
+        _ => None,
+    };
+    Ok(Ok(StopLog { stop, began, ended, by_agent: key.is_some_and(|key| key.role == Role::Agent) }))
+}
+
+/// The event in a row as receipts name it, and the credential that it tells of.
+fn event_of<R: ReadRows>(rows: &mut R, rid: i64) -> RowsResult<(LifecycleEvent, Option<Credential>)> {
+    #[derive(Deserialize)]
+    struct Written {
+        id: String,
+        #[serde(default)]
+        payload: Value,
+    }
+    let sealed = rows.event(rid)?;
+    let Written { id, payload } = serde_json::from_slice(&sealed.bytes)?;
+    let credential = payload.get("credential").map(|credential| serde_json::from_value(credential.clone())).transpose()?;
+    Ok((LifecycleEvent { event_id: id, event_hash: sealed.hash.to_string() }, credential))
 }

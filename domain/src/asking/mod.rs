@@ -3,6 +3,7 @@
 pub mod accepting;
 pub mod admitting;
 pub mod assigning;
+pub mod attesting;
 pub mod broadcasting;
 pub mod by_record;
 pub mod check;

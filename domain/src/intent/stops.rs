@@ -287,7 +287,7 @@ fn end_by_time(intent: &Intent, stop: &Stop) -> Vec<Event> {
         return vec![closed_by(suspension_id, cause, None, &server), changed(intent, Status::Abandoned, Some(reason))];
     }
     let Some(timeout) = timeout.filter(|timeout| timeout.on_timeout != OnTimeout::Fail) else {
-        let reason = Some("auto-resume timeout expired".to_owned());
+        let reason = Some("HARN-SUS-008: auto-resume timeout expired".to_owned());
         return vec![closed_by(suspension_id, cause, None, &server), changed(intent, Status::Abandoned, reason)];
     };
     let minutes = timeout.duration_minutes;

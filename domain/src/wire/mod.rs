@@ -16,6 +16,7 @@ mod holds;
 mod intents;
 mod keys;
 mod leases;
+mod lifecycle_receipts;
 mod people;
 mod plans;
 mod portfolios;
@@ -57,6 +58,10 @@ pub use self::holds::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
+pub use self::lifecycle_receipts::{
+    LifecycleEvent, LifecycleProblem, LifecycleReceipt, LifecycleReceipts, LifecycleStamp, LifecycleVerdict, ResumptionReceipt,
+    SuspensionReceipt, TriggerMatch, VerifyLifecycleRequest,
+};
 pub use self::people::{
     AddPersonRequest, ChangePersonRequest, GroupList, GroupView, OutOfOffice, PersonList, PersonView, SetGroupRequest,
 };

@@ -28,6 +28,7 @@ mod holds;
 mod intents;
 mod keys;
 mod leases;
+mod lifecycle_receipts;
 mod metrics;
 mod openapi;
 mod people;
@@ -76,6 +77,7 @@ fn declare(routes: &mut Routes<'_>) {
         stops::intent_routes(routes);
         stops::routes(routes);
         broadcasts::routes(routes);
+        lifecycle_receipts::routes(routes);
         drafts::routes(routes);
         deliveries::routes(routes);
         escalations::routes(routes);

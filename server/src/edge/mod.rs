@@ -25,6 +25,7 @@ pub(crate) mod route;
 pub(crate) mod settings;
 pub mod shared;
 pub(crate) mod signed;
+pub(crate) mod stamps;
 pub(crate) mod streams;
 pub(crate) mod trace;
 pub(crate) mod turns;

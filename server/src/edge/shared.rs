@@ -18,6 +18,7 @@ use super::health::Health;
 use super::instance::Instance;
 use super::problem::Failure;
 use super::rates::Rates;
+use super::stamps::Stamps;
 use super::streams::Streams;
 use crate::config::Limits;
 use crate::log::checkpoints::Checkpoints;
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) instance: Instance,
     pub(crate) doors: Doors,
+    pub(crate) stamps: Stamps,
     /// Becomes true when the server stops: long waits end then.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -71,7 +73,7 @@ impl Shared {
         subscribers: Arc<Subscribers>,
         (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>),
         metrics: Arc<Metrics>,
-        (instance, doors): (Instance, Doors),
+        (instance, doors, stamps): (Instance, Doors, Stamps),
         limits: &Limits,
     ) -> Self {
         let authenticator = Arc::new(Authenticator::new(store.clone(), clock.clone()));
@@ -95,6 +97,7 @@ impl Shared {
             metrics,
             instance,
             doors,
+            stamps,
             stopping: watch::Sender::new(false),
         }
     }

@@ -111,6 +111,8 @@ const ROUTES: [&str; 161] = [
     "get /api/v1/keys",
     "post /api/v1/keys",
     "delete /api/v1/keys/{key_id}",
+    "get /api/v1/lifecycle-receipts",
+    "post /api/v1/lifecycle-receipts/verify",
     "get /api/v1/people",
     "post /api/v1/people",
     "delete /api/v1/people/{person_id}",

@@ -16,6 +16,8 @@ pub(super) fn rows() -> Vec<Row> {
         Row::new("GET /api/v1/verify/consistency", Agent).forbidden(&[Channel]).query("from_checkpoint=x", "from_checkpoint"),
         Row::new("GET /api/v1/export", Auditor).forbidden(&[Agent, Operator, Channel, Verifier]).query("outcome=x", "outcome"),
         Row::new("POST /api/v1/suspensions/{suspension_id}/receipt", Agent).forbidden(&[Auditor, Channel, Verifier]),
+        Row::new("GET /api/v1/lifecycle-receipts", Agent).query("subject=x", "subject"),
+        Row::new("POST /api/v1/lifecycle-receipts/verify", Agent).invalid(json!({"receipt": {"kind": "x"}}), "receipt.kind"),
         Row::new("GET /api/v1/receipts/{receipt_id}", Agent).query("format=xml", "format"),
         Row::new("POST /api/v1/receipts/{receipt_id}/consume", Verifier)
             .forbidden(&[Agent, Operator, Admin, Auditor, Channel])

@@ -1,7 +1,10 @@
 //! Intents that are stopped, and go on: which callers may stop them, and who wins.
 
 mod broadcasting;
+mod harn;
 mod parking;
 mod pausing;
+mod receipts;
 mod signed;
 mod stopping;
+mod winning;

@@ -4,6 +4,7 @@ mod answering;
 mod asking;
 mod bindings;
 mod doors;
+mod every_door;
 mod following;
 mod pushing;
 

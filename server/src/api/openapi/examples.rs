@@ -34,6 +34,9 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         }),
         "lifecycle_fire" => json!({ "name": "review.approved", "payload": { "review": 7 } }),
         "lifecycle_settle" => json!({ "stage": "suspended" }),
+        "lifecycle_verify" => {
+            json!({ "receipt": { "kind": "suspension_receipt", "handle": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10" } })
+        }
         "lifecycle_resume" => json!({ "input": "The supplier is fine." }),
         "suspensions_save_draft" => json!({ "values": { "comment": "Waiting for the carrier." } }),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),

@@ -18,7 +18,7 @@ use utoipa::OpenApi;
 use super::{
     access, agents, approvals, arbitration, attachments, broadcasts, checkpoints, coordinators, costs, decisions, deliveries,
     discovery, drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds,
-    intents, keys, leases, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy,
+    intents, keys, leases, lifecycle_receipts, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy,
     server_log, stops, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
@@ -31,6 +31,7 @@ use crate::edge::route::{Declared, Routes};
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         suspensions::take_back, hands::claim, hands::release, hands::delegate, hands::reassign,
         drafts::save_draft, drafts::drafts, stops::pause, stops::park, stops::stop, stops::settle, broadcasts::broadcast, stops::resume, stops::fire,
+        lifecycle_receipts::show, lifecycle_receipts::verify,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,

@@ -34,6 +34,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "Only escalations of this intent; empty means any.")
         }
         "intent_id" => (id, "The intent's id. Any other value answers 404."),
+        "subject" => (id, "The id of a suspension that stops an intent. The id of a question answers 404."),
         "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
         "lease_id" => (id, "The lease's id. Any other value answers 404."),
         "agent_id" => {

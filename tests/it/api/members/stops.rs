@@ -31,6 +31,8 @@ pub(super) fn members() -> Vec<Member> {
         Member::of("StopRequest", &none, "reason", json!("r")),
         Member::of("ResumeRequest", &none, "input", json!({"a": 1})),
         Member::of("ResumeRequest", &none, "continue_transcript", json!(false)),
+        Member::of("VerifyLifecycleRequest", &none, "receipt", json!({"kind": "drain_decision_receipt"})).answered(200),
+        Member::of("VerifyLifecycleRequest", &json!({"receipt": {"kind": "drain_decision_receipt"}}), "prompt", json!("p")),
         Member::of("ResumeRequest", &none, "handle", json!("another")).answered(409),
     ]
 }
@@ -44,6 +46,9 @@ pub(super) async fn sent(app: &TestApp, schema: &str, intent: IntentId, body: Va
     }
     if schema == "StopRequest" {
         return operator.post(&format!("api/v1/intents/{intent}/stop"), body).await;
+    }
+    if schema == "VerifyLifecycleRequest" {
+        return agent.post("api/v1/lifecycle-receipts/verify", body).await;
     }
     let park = format!("api/v1/intents/{intent}/park");
     if schema == "ParkRequest" {
