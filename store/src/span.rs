@@ -1,4 +1,4 @@
-//! Spans for the asking and the ending of a question. A span is made in the transaction, and exported after its commit.
+//! Spans for the asking and the ending of a question, and for the beginning and the end of a stop. A span is made in the transaction, and exported after its commit.
 //!
 //! Days may lie between the asking and the ending. So their spans are not parent and child: they belong to two traces, and the
 //! second span links to the first.
@@ -7,7 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{Entropy, IntentId};
+use domain::base::ids::{Entropy, IntentId, SuspensionId};
+use domain::suspension::Kind;
+use domain::suspension::stop::{Cause, Initiator};
 
 use super::fact::{Method, Outcome};
 
@@ -19,7 +21,7 @@ pub struct TraceContext {
     pub sampled: bool,
 }
 
-/// The span of the asking or of the ending of a question.
+/// The span of the asking or of the ending of a question, or of the beginning or the end of a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanRecord {
     pub context: TraceContext,
@@ -37,6 +39,65 @@ pub enum SpanEnd {
     Suspend,
     /// The question ended; `asked` is the span of its asking, absent if spans were not exported at that time.
     Resume { outcome: Outcome, method: Method, asked: Option<TraceContext> },
+    /// An intent was stopped.
+    Stop(Stopping),
+    /// A stop ended; `kept` has the spans of its beginning, absent if spans were not exported at that time.
+    GoOn { ending: GoingOn, kept: Option<KeptTrace> },
+}
+
+/// What a span tells of the beginning of a stop: no words of callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopping {
+    pub handle: SuspensionId,
+    pub kind: Kind,
+    pub initiator: Initiator,
+    pub has_reason: bool,
+    pub has_conditions: bool,
+    /// The parent of the intent.
+    pub parent: Option<IntentId>,
+}
+
+/// What a span tells of the end of a stop: no input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoingOn {
+    pub handle: SuspensionId,
+    pub kind: Kind,
+    pub cause: Cause,
+    pub continue_transcript: bool,
+    pub had_input: bool,
+}
+
+/// The spans to which the end of a suspension links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptTrace {
+    /// The span of its beginning.
+    pub own: TraceContext,
+    /// The span of the caller at that time, for a stop.
+    pub pipeline: Option<TraceContext>,
+}
+
+impl KeptTrace {
+    /// The span of a question.
+    pub(crate) fn of(own: TraceContext) -> Self {
+        Self { own, pipeline: None }
+    }
+}
+
+/// As the row has it: the texts of one or two spans.
+impl fmt::Display for KeptTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.own)?;
+        self.pipeline.map_or(Ok(()), |pipeline| write!(f, " {pipeline}"))
+    }
+}
+
+impl FromStr for KeptTrace {
+    type Err = NoTraceContext;
+
+    fn from_str(text: &str) -> Result<Self, NoTraceContext> {
+        let (own, pipeline) = text.split_once(' ').map_or((text, None), |(own, pipeline)| (own, Some(pipeline)));
+        Ok(Self { own: own.parse()?, pipeline: pipeline.map(str::parse).transpose()? })
+    }
 }
 
 impl TraceContext {
@@ -47,8 +108,9 @@ impl TraceContext {
         let mut trace_id = [0; 16];
         entropy.fill(&mut trace_id);
         let asked = match end {
-            SpanEnd::Suspend => None,
+            SpanEnd::Suspend | SpanEnd::Stop(_) => None,
             SpanEnd::Resume { asked, .. } => asked,
+            SpanEnd::GoOn { kept, .. } => kept.map(|kept| kept.own),
         };
         Self {
             span_id,
@@ -104,6 +166,10 @@ mod tests {
         assert!(
             "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00-more".parse::<TraceContext>().is_ok_and(|it| !it.sampled)
         );
+        for pipeline in [None, Some(text.parse().unwrap())] {
+            let kept = KeptTrace { own: text.parse().unwrap(), pipeline };
+            assert_eq!(kept.to_string().parse(), Ok(kept));
+        }
         for wrong in [
             "",
             "00",

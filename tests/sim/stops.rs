@@ -9,15 +9,7 @@ const MINUTE: i64 = 60 * 1_000_000;
 /// The stages in their order.
 const STAGES: [&str; 3] = ["requested", "quiescing", "suspended"];
 /// Events by which an agent gets work, or takes it up.
-const NEW_WORK: [&str; 7] = [
-    "coordinator.granted",
-    "intent.suspended",
-    "lease_acquired",
-    "task.claimed",
-    "task.retrying",
-    "task.started",
-    "task.unblocked",
-];
+const NEW_WORK: [&str; 5] = ["intent.suspended", "lease_acquired", "task.claimed", "task.started", "task.unblocked"];
 
 /// The open stop of one intent, and what happened last.
 #[derive(Clone, Default)]

@@ -1,7 +1,7 @@
 //! Spans for a collector, over OTLP (HTTP, protobuf), when there is one.
 //!
-//! Guarantee: a span holds only the intent's id, how the question ended, and by what means; no texts, no addresses, no suspension
-//! ids. Mechanism: the writer puts the span of a commit into a bounded queue, from which a separate thread sends it. Failure:
+//! Guarantee: a span holds only the intent's id, how the question ended, and by what means; of a stop also its id, which opens nothing, and
+//! which wishes it came with. It holds no texts, no addresses, no ids of questions. Mechanism: the writer puts the span of a commit into a bounded queue, from which a separate thread sends it. Failure:
 //! spans are lost if a collector is slow or gone, and no other part of the server waits for it.
 
 use std::fmt;
@@ -10,6 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use domain::suspension::Kind;
+use domain::suspension::stop::{Cause, Initiator};
 use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -17,7 +19,7 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfi
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::resource::EnvResourceDetector;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor};
-use store::span::{SpanEnd, SpanRecord, TraceContext};
+use store::span::{GoingOn, KeptTrace, SpanEnd, SpanRecord, Stopping, TraceContext};
 use tokio::runtime::Handle;
 use url::Url;
 
@@ -82,6 +84,15 @@ impl Traces {
                 links.links.extend(asked.map(|asked| Link::new(context(asked, true), Vec::new(), 0)));
                 "resume"
             }
+            SpanEnd::Stop(stopping) => {
+                attributes.extend(of_a_stop(&stopping));
+                "suspend"
+            }
+            SpanEnd::GoOn { ending, kept } => {
+                links.links.extend(kept.iter().flat_map(links_to));
+                attributes.extend(of_an_ending(&ending, links.links.len()));
+                "resume"
+            }
         };
         self.processor.on_end(SpanData {
             span_context: context(span.context, false),
@@ -106,6 +117,55 @@ impl Traces {
             tracing::debug!(error = %error, "the last spans did not leave");
         }
     }
+}
+
+/// The attributes of the beginning of a stop, in Harn's words.
+fn of_a_stop(stopping: &Stopping) -> Vec<KeyValue> {
+    let initiator = match stopping.initiator {
+        Initiator::Parent => "parent",
+        Initiator::Operator => "operator",
+        Initiator::Itself => "self",
+    };
+    let mut attributes = vec![
+        KeyValue::new("harn.handle", stopping.handle.expose()),
+        KeyValue::new("harn.kind", kind(stopping.kind)),
+        KeyValue::new("harn.initiator", initiator),
+        KeyValue::new("harn.has_reason", stopping.has_reason),
+        KeyValue::new("harn.has_conditions", stopping.has_conditions),
+    ];
+    attributes.extend(stopping.parent.map(|parent| KeyValue::new("harn.parent_id", parent.to_string())));
+    attributes
+}
+
+/// Whether an intent was paused or parked.
+fn kind(kind: Kind) -> &'static str {
+    if kind == Kind::Parked { "parked" } else { "paused" }
+}
+
+/// The attributes of the end of a stop, in Harn's words.
+fn of_an_ending(ending: &GoingOn, links: usize) -> Vec<KeyValue> {
+    let cause = match ending.cause {
+        Cause::ExplicitResume => "explicit_resume",
+        Cause::ExternalEvent => "external_event",
+        Cause::ConditionFired => "condition_fired",
+        Cause::Timeout => "timeout",
+        Cause::Closed => "closed",
+    };
+    vec![
+        KeyValue::new("harn.handle", ending.handle.expose()),
+        KeyValue::new("harn.kind", kind(ending.kind)),
+        KeyValue::new("harn.cause", cause),
+        KeyValue::new("harn.continue_transcript", ending.continue_transcript),
+        KeyValue::new("harn.had_resume_input", ending.had_input),
+        KeyValue::new("harn.linked_suspension_count", i64::try_from(links.min(1)).unwrap_or_default()),
+    ]
+}
+
+/// The links of the end of a stop: to the span of its beginning, and to that in which its caller worked then.
+fn links_to(kept: &KeptTrace) -> impl Iterator<Item = Link> {
+    let link = |to, kind: &'static str| Link::new(context(to, true), vec![KeyValue::new("harn.link.kind", kind)], 0);
+    let pipeline = kept.pipeline.map(|pipeline| link(pipeline, "pipeline"));
+    std::iter::once(link(kept.own, "suspension")).chain(pipeline)
 }
 
 fn context(context: TraceContext, remote: bool) -> SpanContext {

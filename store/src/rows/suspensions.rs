@@ -11,7 +11,7 @@ use domain::suspension::{Kind, Question, Resolution, Suspension};
 use super::error::RowsResult;
 use super::events::ReadEvents;
 use crate::request::Idempotency;
-use crate::span::TraceContext;
+use crate::span::KeptTrace;
 
 /// A suspension's row, with the ids of the rows it refers to.
 #[derive(Clone, Debug)]
@@ -62,9 +62,9 @@ pub(crate) trait WriteSuspensions {
     /// Writes the asker's own name for questions of this kind.
     fn save_question_key(&mut self, suspension: i64, key: &str) -> RowsResult<()>;
     /// Stores the span under which the question was asked.
-    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
+    fn insert_trace(&mut self, suspension: i64, context: KeptTrace) -> RowsResult<()>;
     /// Removes and returns the span under which the question was asked, if one was stored.
-    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>>;
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<KeptTrace>>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
 }
 

@@ -122,8 +122,10 @@ impl Loaded {
     }
 
     pub(super) fn span(&self, env: &Env<'_>, end: SpanEnd, now: DateTime<Utc>) -> SpanRecord {
-        let context = TraceContext::new(self.trace_parent, end, env.entropy);
-        SpanRecord { context, parent: self.trace_parent, intent_id: self.intent.id, began: now, end }
+        // The end of a stop begins a trace of its own, as Harn has it.
+        let parent = self.trace_parent.filter(|_| !matches!(end, SpanEnd::GoOn { .. }));
+        let context = TraceContext::new(parent, end, env.entropy);
+        SpanRecord { context, parent, intent_id: self.intent.id, began: now, end }
     }
 
     pub(super) fn suspension_row(&self, id: SuspensionId) -> RowsResult<&SuspensionRow> {

@@ -29,7 +29,7 @@ use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
 use crate::rows::{AnswerRow, NewEvent, ReadAnswers as _, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
-use crate::span::SpanEnd;
+use crate::span::{KeptTrace, SpanEnd};
 use crate::story::{Story, What};
 use crate::surroundings::Env;
 
@@ -268,7 +268,7 @@ fn asked<R: Rows>(
     rows.notice(story(loaded, &suspension.asked_by.name, What::Asked));
     if env.traced {
         let span = loaded.span(env, SpanEnd::Suspend, now);
-        rows.insert_trace(rid, span.context)?;
+        rows.insert_trace(rid, KeptTrace::of(span.context))?;
         rows.notice(Notice::Span(Box::new(span)));
     }
     if let Some(due_at) = suspension.expires_at {
@@ -415,7 +415,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
         if env.traced
             && let Fact::Ended { outcome, method, .. } = fact
         {
-            let asked = rows.take_trace(rid)?;
+            let asked = rows.take_trace(rid)?.map(|kept| kept.own);
             let span = loaded.span(env, SpanEnd::Resume { outcome, method, asked }, now);
             rows.notice(Notice::Span(Box::new(span)));
         }

@@ -18,7 +18,8 @@ use crate::hub::Notice;
 use crate::reads::is_at_home;
 use crate::request::Outcome;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, EdgeKind, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::rows::{Decided, EdgeKind, IntentRow, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::span::{GoingOn, KeptTrace, SpanEnd, Stopping};
 use crate::stopped::stop_of;
 use crate::surroundings::Env;
 
@@ -83,9 +84,13 @@ fn workers<R: Rows>(rows: &mut R, loaded: &Loaded, now: DateTime<Utc>) -> RowsRe
 
 /// The creator of the parent of the intent.
 fn parent_of<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Asker>> {
+    Ok(parent(rows, loaded)?.map(|parent| parent.intent.created_by))
+}
+
+/// The parent of the intent.
+fn parent<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<IntentRow>> {
     let edges = rows.reads().needing(&[loaded.row.rid], Some(EdgeKind::Child), 1)?;
-    let Some(edge) = edges.first() else { return Ok(None) };
-    Ok(Some(rows.reads().intent_at(edge.intent)?.intent.created_by))
+    edges.first().map(|edge| rows.reads().intent_at(edge.intent)).transpose()
 }
 
 /// Writes the rows that an event about a stop implies.
@@ -99,7 +104,7 @@ pub(super) fn follow<R: Rows>(
     let id = change.suspension_id();
     rows.notice(Notice::Suspension(id));
     match change {
-        StopEvent::Paused(_) | StopEvent::Parked(_) | StopEvent::Stopping(_) => begin(rows, loaded),
+        StopEvent::Paused(_) | StopEvent::Parked(_) | StopEvent::Stopping(_) => begin(rows, env, loaded, now),
         StopEvent::TakenOver(_) => {
             let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
             let rid = loaded.suspension_row(id)?.rid;
@@ -118,7 +123,7 @@ pub(super) fn follow<R: Rows>(
 }
 
 /// Writes the rows of a stop that begins: itself, its timer, and the events for which it waits.
-fn begin<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
+fn begin<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     let stop = loaded.intent.stop.as_deref().ok_or(NOT_LOADED)?;
     let rid = rows.next(Table::Suspensions)?;
     let (intent, event) = (loaded.row.rid, loaded.row.last_event);
@@ -131,6 +136,19 @@ fn begin<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
     if let Some(due_at) = stop.suspension.expires_at {
         rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
         rows.notice(Notice::Timer);
+    }
+    if let Some(terms) = stop.terms.as_ref().filter(|_| env.traced) {
+        let stopping = Stopping {
+            handle: stop.suspension.id,
+            kind: stop.suspension.kind,
+            initiator: terms.initiator,
+            has_reason: terms.reason.is_some(),
+            has_conditions: terms.conditions.is_some(),
+            parent: parent(rows, loaded)?.map(|parent| parent.intent.id),
+        };
+        let span = loaded.span(env, SpanEnd::Stop(stopping), now);
+        rows.insert_trace(rid, KeptTrace { own: span.context, pipeline: span.parent })?;
+        rows.notice(Notice::Span(Box::new(span)));
     }
     loaded.stops.push(row);
     Ok(())
@@ -164,6 +182,17 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, id: SuspensionId, 
     let rid = loaded.suspension_row(id)?.rid;
     if !rows.end_suspension(rid, &ended.suspension, loaded.row.last_event)? {
         return Err(RowsError::Inconsistent("an open stop has already ended"));
+    }
+    if let Some(gone) = ended.gone.as_ref().filter(|_| env.traced) {
+        let ending = GoingOn {
+            handle: id,
+            kind: ended.suspension.kind,
+            cause: gone.cause,
+            continue_transcript: gone.continue_transcript,
+            had_input: gone.input.is_some(),
+        };
+        let kept = rows.take_trace(rid)?;
+        rows.notice(Notice::Span(Box::new(loaded.span(env, SpanEnd::GoOn { ending, kept }, now))));
     }
     for (name, _) in waits_for(ended) {
         rows.delete_wake(rid, name)?;

@@ -83,6 +83,66 @@ async fn suspend_joins_the_trace_of_who_asks() {
     assert_ne!(hex(&resume.trace_id), TRACE, "what time ended is in a trace of its own");
 }
 
+/// The end of a stop is a trace of its own, with links to the span of its beginning and to that in which its caller worked: a day may lie
+/// between them, and a restart. Neither span has words of callers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_stop_links_to_its_beginning_and_to_the_work_of_its_caller() {
+    let (mut app, collector) = traced().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let intent = agent.active_intent().await;
+    let request = operator.request("POST", &format!("api/v1/intents/{intent}/pause"));
+    let request =
+        request.header("traceparent", format!("00-{TRACE}-{PARENT}-01")).json(&json!({"reason": "The supplier is checked."}));
+    let id = operator.send(request).await.ok()["id"].as_str().unwrap().to_owned();
+    app.restart().await;
+    let request = operator.request("POST", &format!("api/v1/suspensions/{id}/resume"));
+    let request = request.header("traceparent", "00-00000000000000000000000000000001-0000000000000001-01");
+    operator.send(request.json(&json!({"input": "It is fine.", "continue_transcript": false}))).await.ok();
+    // A park that is closed, by callers without a trace.
+    let body = json!({"reason": "r", "conditions": {"on_event": "x"}});
+    agent.post(&format!("api/v1/intents/{intent}/park"), body).await.ok();
+    let version = agent.intent(intent).await["version"].to_string();
+    agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "abandoned"})).await.ok();
+    app.finish().await;
+
+    let (suspends, resumes) = (collector.spans("suspend"), collector.spans("resume"));
+    let ([paused, parked], [resumed, closed]) = (&suspends[..], &resumes[..]) else { panic!("{}", collector.said()) };
+    assert_eq!((hex(&paused.trace_id).as_str(), hex(&paused.parent_span_id).as_str()), (TRACE, PARENT));
+    assert!(resumed.parent_span_id.is_empty(), "it is a root");
+    assert!(hex(&resumed.trace_id) != TRACE && hex(&resumed.trace_id) != format!("{:032x}", 1));
+    let [own, pipeline] = &resumed.links[..] else { panic!("{resumed:?}") };
+    assert_eq!((&own.trace_id, &own.span_id), (&paused.trace_id, &paused.span_id));
+    assert_eq!((hex(&pipeline.trace_id).as_str(), hex(&pipeline.span_id).as_str()), (TRACE, PARENT));
+    let kinds: Vec<_> = resumed.links.iter().map(|link| link.attributes[0].value.clone().unwrap().value.unwrap()).collect();
+    assert_eq!(kinds, [Value::StringValue("suspension".into()), Value::StringValue("pipeline".into())]);
+    assert_eq!(closed.links.len(), 1);
+    for (span, initiator, kind) in [(paused, "operator", "paused"), (parked, "self", "parked")] {
+        assert_eq!((attribute(span, "harn.initiator").as_str(), attribute(span, "harn.kind").as_str()), (initiator, kind));
+    }
+    assert_eq!(
+        (attribute(resumed, "harn.cause").as_str(), attribute(closed, "harn.cause").as_str()),
+        ("explicit_resume", "closed")
+    );
+    let flag = |span: &Span, key: &str| {
+        let found = span.attributes.iter().find(|attribute| attribute.key == key).unwrap();
+        found.value.clone().unwrap().value.unwrap()
+    };
+    assert_eq!(
+        (flag(paused, "harn.has_reason"), flag(paused, "harn.has_conditions")),
+        (Value::BoolValue(true), Value::BoolValue(false))
+    );
+    assert_eq!(
+        (flag(resumed, "harn.had_resume_input"), flag(resumed, "harn.continue_transcript")),
+        (Value::BoolValue(true), Value::BoolValue(false))
+    );
+    assert_eq!(flag(resumed, "harn.linked_suspension_count"), Value::IntValue(1));
+    assert_eq!((attribute(paused, "harn.handle"), attribute(resumed, "harn.handle")), (id.clone(), id));
+    let said = collector.said();
+    for word in ["supplier", "fine", "test-operator", "test-agent"] {
+        assert!(!said.contains(word), "{word} in {said}");
+    }
+}
+
 /// A collector belongs to another party, so spans hold no text of agents or people and no id that gives access.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spans_hold_no_secret_and_no_text() {

@@ -16,7 +16,7 @@ use crate::postgres::statements as hot;
 use crate::request::Idempotency;
 use crate::rows::{Code, FixedQuestion, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{intents, suspension_keys, suspension_traces, suspensions};
-use crate::span::TraceContext;
+use crate::span::KeptTrace;
 use crate::sql::{At, Key, Owned, Written, written};
 
 impl WriteSuspensions for Writing<'_> {
@@ -110,13 +110,13 @@ impl WriteSuspensions for Writing<'_> {
         Ok(())
     }
 
-    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
+    fn insert_trace(&mut self, suspension: i64, context: KeptTrace) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
         diesel::insert_into(suspension_traces::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
 
-    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<KeptTrace>> {
         let kept = diesel::delete(suspension_traces::table.find(suspension)).returning(suspension_traces::context);
         let context = kept.get_result::<String>(self.session.conn()?).optional()?;
         Ok(context.and_then(|context| context.parse().ok()))

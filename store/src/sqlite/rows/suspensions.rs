@@ -15,7 +15,7 @@ use crate::earlier_columns::{DECIDED, DecidedColumns};
 use crate::request::Idempotency;
 use crate::rows::{Code, FixedQuestion, Listed, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
 use crate::schema::{intents, suspension_keys, suspension_traces, suspensions};
-use crate::span::TraceContext;
+use crate::span::KeptTrace;
 use crate::sql::{At, Key, Owned, Written, written};
 use crate::sqlite::statements as hot;
 
@@ -108,13 +108,13 @@ impl WriteSuspensions for Writing<'_> {
         Ok(())
     }
 
-    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
+    fn insert_trace(&mut self, suspension: i64, context: KeptTrace) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
         diesel::insert_into(suspension_traces::table).values(row).execute(self.conn)?;
         Ok(())
     }
 
-    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<KeptTrace>> {
         let kept = suspension_traces::table.find(suspension);
         let context = kept.select(suspension_traces::context).get_result::<String>(self.conn).optional()?;
         diesel::delete(kept).execute(self.conn)?;
