@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::asking::stopping;
 use domain::base::ids::{Entropy, IntentId, SuspensionId};
-use domain::base::name::Owner;
+use domain::base::name::{Owner, SERVER};
 use domain::intent::command::Command;
 use domain::intent::status::Status;
 use domain::intent::stop_command::StopCommand;
@@ -29,10 +29,12 @@ use crate::world::{Failed, World};
 
 /// How many agents are stopped, how many intents each of them has one after the other, and how often it does something on each.
 const AGENTS: u64 = 2;
-const LIVES: u64 = 2;
-const TURNS: u64 = 8;
+const LIVES: u64 = 3;
+const TURNS: u64 = 24;
+/// The owner of their keys, who is that of the first agent as well.
+const OWNER: &str = "team-0";
 /// How often others act on an intent.
-const ACTS: u64 = 14;
+const ACTS: u64 = 40;
 /// How often an agent looks whether it may go on.
 const LOOKS: u32 = 20;
 /// How many act at the same moment at most.
@@ -55,10 +57,8 @@ pub(crate) fn start(world: &Arc<World>) {
         let (one, name) = (world.clone(), format!("worker-{number}"));
         world.spawn(name.clone(), async move {
             for life in 0..LIVES {
-                let principal = Principal {
-                    owner: Owner("workers".to_owned()),
-                    ..requests::principal(&format!("{name}-{life}"), Role::Agent)
-                };
+                let principal =
+                    Principal { owner: Owner(OWNER.to_owned()), ..requests::principal(&format!("{name}-{life}"), Role::Agent) };
                 if let Some(mut agent) = agent::hire(&one, principal).await {
                     others(&one, agent.intent);
                     live(&one, &mut agent).await;
@@ -71,7 +71,7 @@ pub(crate) fn start(world: &Arc<World>) {
 /// The course of one intent, by its agent.
 async fn live(world: &Arc<World>, agent: &mut Agent) {
     for turn in 0..TURNS {
-        world.think(world.plan.scale_seconds * SECOND / 2).await;
+        world.think(world.plan.scale_seconds * SECOND / 4).await;
         if world.is_healed() || is_over(world, agent.intent) {
             return;
         }
@@ -80,8 +80,8 @@ async fn live(world: &Arc<World>, agent: &mut Agent) {
             continue;
         }
         match world.draw(|chance| chance.below(10)) {
-            0..4 => park(world, agent, turn).await,
-            4..6 => {
+            0..5 => park(world, agent, turn).await,
+            5 => {
                 agent.ask(turn).await;
             }
             _ => agent.work().await,
@@ -120,7 +120,7 @@ async fn rest(world: &Arc<World>, agent: &mut Agent) {
             _ => {}
         }
         look(world, &principal, stop.id).await;
-        world.think(world.plan.scale_seconds * SECOND / 2).await;
+        world.think(world.plan.scale_seconds * SECOND / 4).await;
     }
 }
 
@@ -210,11 +210,15 @@ async fn act(world: &Arc<World>, principal: &Principal, intent: IntentId) {
     let Some(stop) = open(world, intent) else {
         if principal.role == Role::Channel {
             fire(world, principal, &json!({})).await;
-        } else if world.draw(|chance| chance.happens(40)) {
+        } else if world.draw(|chance| chance.happens(30)) {
             pause(world, principal, intent).await;
         }
         return;
     };
+    if world.draw(|chance| chance.happens(40)) {
+        // Now and then the agent has some time in which it rests.
+        return;
+    }
     if let Some(at) = stop.expires_at.filter(|_| world.draw(|chance| chance.happens(40))) {
         let left = at - world.clock() - world.draw(|chance| chance.within(0..=5)) * MILLISECOND;
         world.executor.after(left).await;
@@ -236,9 +240,9 @@ async fn end(world: &Arc<World>, principal: &Principal, intent: IntentId, stop: 
         return fire(world, principal, &stop.conditions).await;
     }
     match world.draw(|chance| chance.below(20)) {
-        0 => close(world, &Principal { role: Role::Admin, ..principal.clone() }, intent).await,
-        1..4 => pause(world, principal, intent).await,
-        4..9 => fire(world, principal, &stop.conditions).await,
+        0..2 => close(world, &Principal { role: Role::Admin, ..principal.clone() }, intent).await,
+        2..5 => pause(world, principal, intent).await,
+        5..11 => fire(world, principal, &stop.conditions).await,
         _ => {
             resume(world, principal, stop).await;
         }
@@ -342,7 +346,7 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
         StopRefusal::Lost { .. } => {
             (ended.as_ref().is_some_and(|ended| ended.resolution == "responded"), "resumption came second")
         }
-        StopRefusal::TimeOver => (ended.as_ref().is_some_and(|ended| ended.by == "server"), "resumption came too late"),
+        StopRefusal::TimeOver => (ended.as_ref().is_some_and(|ended| ended.by == SERVER), "resumption came too late"),
         StopRefusal::IntentEnded { .. } => (ended.is_some(), "resumption of a closed intent"),
         StopRefusal::NotRunning { .. } | StopRefusal::NotStopped | StopRefusal::Mismatch | StopRefusal::StatusIsHeld => {
             (false, "stop refused")
