@@ -263,7 +263,7 @@ async fn fire(world: &Arc<World>, principal: &Principal, conditions: &Value) {
     let provider = if principal.role == Role::Channel { Provider::Webhook } else { Provider::Placet };
     let (who, fired) = (principal.clone(), Fired { name: name.clone(), provider, payload: Some(json!({"of": name})) });
     let what = format!("{} tells of {name}", principal.name);
-    match world.call(what, |store| async move { store.fire(who, Ok(fired)).await }.boxed()).await {
+    match world.call(what, |store| async move { store.fire(who, Ok(fired), None).await }.boxed()).await {
         Ok(0) => world.coverage.count("event without a waiter"),
         Ok(_) | Err(Failed::Unknown) => {}
         Err(Failed::Rejected(rejection)) => world.fail(format!("I33: an event was refused with {}", rejection.entry().code)),
