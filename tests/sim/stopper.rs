@@ -297,8 +297,7 @@ async fn close(world: &Arc<World>, principal: &Principal, intent: IntentId) {
 
 /// Sends a request once, and does not mind what becomes of it: the checks after each transaction examine that.
 async fn once(world: &Arc<World>, name: &str, what: &str, request: Request) {
-    // The result is examined by the reference.
-    let _ = world.call(format!("{name} {what}"), |store| async move { store.execute(request).await }.boxed()).await;
+    drop(world.call(format!("{name} {what}"), |store| async move { store.execute(request).await }.boxed()).await);
 }
 
 /// Sends a command about a stop until its outcome is known; returns whether it was carried out.

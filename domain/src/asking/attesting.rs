@@ -1,8 +1,6 @@
 //! Receipts of stops (Harn's lifecycle): made from the events of the log when they are asked for, and compared with them when one is shown.
 //! They say that an intent was stopped and goes on, and prove no decision.
 
-use std::fmt::Write as _;
-
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -114,11 +112,8 @@ pub fn input_hash(input: &Value) -> String {
 
 /// The bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 /// The stop that a receipt names; `None` for a receipt of a drain, which names none.

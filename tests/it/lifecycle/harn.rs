@@ -1,8 +1,6 @@
 //! What Harn's own tests of suspension demand, as contracts of the HTTP interface: the eleven programs that do not test its virtual machine,
 //! and nine further behaviours. Each course is run once for each of its steps, with a restart of the server there.
 
-#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
-
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use futures_util::future::join_all;

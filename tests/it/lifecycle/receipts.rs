@@ -1,6 +1,8 @@
 //! Receipts of stops in Harn's form: made from the log, compared with it, and no proof of a decision.
 
-use domain::asking::attesting::input_hash;
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::asking::attesting::{hex, input_hash};
 use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
@@ -70,8 +72,7 @@ on_each_store! {
         let lines = format!("harn.lifecycle.timestamp.v1\nkind=resumption_receipt\nat_ms={}\nsubject={id}\ninitiator=operator\n", stamp["at_ms"]);
         let mut mac = Hmac::<Sha256>::new_from_slice(&secret).unwrap();
         mac.update(lines.as_bytes());
-        let code: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(stamp["signature"], format!("sha256:{code}"));
+        assert_eq!(stamp["signature"], format!("sha256:{}", hex(&mac.finalize().into_bytes())));
         // Harn's own key dies with its process; this one does not.
         app.restart().await;
         assert_eq!(receipts(&agent, &id).await.ok(), both);

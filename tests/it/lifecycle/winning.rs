@@ -3,6 +3,8 @@
 //!
 //! `PLACET_WINNERS` asks for more rounds: 10,000 take a quarter of an hour for each database.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;

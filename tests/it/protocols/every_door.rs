@@ -1,5 +1,7 @@
 //! Every door is the same: a question that is asked through one and answered through another leaves the same events.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use std::collections::BTreeMap;
 
 use domain::base::ids::IntentId;
