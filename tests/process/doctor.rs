@@ -120,6 +120,7 @@ async fn a_healthy_server_has_nothing_to_mend() {
     said.has("database", "ok", &["of this version"]);
     said.has("mail", "ok", &["would take mails"]);
     said.has("public URL", "ok", &["leads to this server"]);
+    said.has("A2A card", "ok", &["/a2a"]);
     said.has("clock", "ok", &[]);
     said.has("permissions", "ok", &[]);
     assert!(smtp.received().is_empty(), "the doctor sends no mail");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use domain::base::ids::Entropy;
 use serde::Deserialize;
+use serde_json::Value;
 use url::Url;
 
 use crate::config::is_loopback;
@@ -150,6 +151,17 @@ pub(crate) async fn readiness(address: &Url) -> (bool, String) {
     (ready, detail.unwrap_or(if ready { text } else { format!("not ready, with status {status}") }))
 }
 
+/// The longest document that is read, in bytes.
+const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
+
+/// The status of a path below an address, and the document there if it is JSON.
+pub(crate) async fn document(address: &Url, path: &[&str]) -> Result<(u16, Option<Value>), Unreached> {
+    let client = client().map_err(|error| why(&error))?;
+    let response = client.get(with_path(address, path)).send().await.map_err(|error| why(&error))?;
+    let status = response.status().as_u16();
+    Ok((status, serde_json::from_slice(&read_up_to(response, DOCUMENT_BYTES_MAX).await).ok()))
+}
+
 /// The explanation of a server that is not ready.
 #[derive(Deserialize)]
 struct NotReady {
@@ -177,11 +189,15 @@ fn client() -> reqwest::Result<reqwest::Client> {
 }
 
 /// Reads a body up to the length that an answer may have.
-async fn read(mut response: reqwest::Response) -> Vec<u8> {
+async fn read(response: reqwest::Response) -> Vec<u8> {
+    read_up_to(response, ANSWER_BYTES_MAX).await
+}
+
+async fn read_up_to(mut response: reqwest::Response, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
-        if body.len() > ANSWER_BYTES_MAX {
+        if body.len() > most {
             break;
         }
     }

@@ -29,6 +29,9 @@ pub(crate) struct Settings {
     pub(crate) channels: Vec<String>,
     pub(crate) has_mail_server: bool,
     pub(crate) mail_may_be_plain: bool,
+    /// Whether agents may ask by A2A; an older server does not tell.
+    #[serde(default)]
+    pub(crate) a2a: bool,
 }
 
 /// Whether a question that names no person is sent to operators, or to the chat room of a default channel.
@@ -53,6 +56,7 @@ impl Settings {
             channels: asking.channels.names().into_iter().map(str::to_owned).collect(),
             has_mail_server: config.mail.is_some(),
             mail_may_be_plain: config.mail.as_ref().is_some_and(|mail| mail.allow_insecure),
+            a2a: config.a2a,
         }
     }
 }

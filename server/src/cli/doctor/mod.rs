@@ -1,6 +1,7 @@
 //! `placet doctor`: examines everything that a server needs, beside a running server if there is one, and changes nothing.
 
 mod beside;
+mod card;
 mod checkpoint_file;
 mod clock;
 mod configuration;
@@ -104,7 +105,13 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     };
     if let Some(settings) = settings {
         findings.extend(inspection.iter().flat_map(|seen| gateways::check(&settings.channels, seen)));
-        findings.push(public_url::check(&settings, inspection.as_ref()).await?);
+        let public_url = public_url::check(&settings, inspection.as_ref()).await?;
+        // A card that another server shows says nothing about this one.
+        let is_reached = public_url.level == Level::Ok;
+        findings.push(public_url);
+        if is_reached && settings.a2a {
+            findings.push(card::check(&settings).await?);
+        }
         if let Ok(config) = &config {
             findings.extend(login::check(config, &settings.public_url, inspection.as_ref()).await?);
         }
