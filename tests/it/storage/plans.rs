@@ -244,7 +244,8 @@ async fn errands(agent: &Api, operator: &Api) {
     let task = call(agent, "SendMessage", json!({"message": message})).await["task"]["id"].clone();
     for filter in [
         json!({}),
-        json!({"pageToken": "1-1"}),
+        json!({"pageToken": format!("1-{}", task.as_str().unwrap())}),
+        json!({"status": "TASK_STATE_COMPLETED"}),
         json!({"contextId": "talk", "status": "TASK_STATE_AUTH_REQUIRED", "statusTimestampAfter": "2026-01-01T00:00:00Z"}),
     ] {
         call(agent, "ListTasks", filter.clone()).await;
