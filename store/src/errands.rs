@@ -1,15 +1,16 @@
 //! The part of the store for callers of other protocols: they ask without an intent of their own, and see an intent with its question as
 //! one matter.
 
-use domain::asking::errands::Said;
-use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
+use domain::intent::command::Command;
 use domain::people::principal::Principal;
+use domain::suspension::errand::Via;
+use domain::wire::ResumeRequest;
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
-use crate::matter::{ErrandFilter, Matter, MatterPage, NewErrand, matter, matters};
-use crate::request::Idempotency;
+use crate::matter::{ErrandFilter, Halted, Matter, MatterPage, NewErrand, NewMessage, matter, matters};
+use crate::request::Unreadable;
 use crate::units;
 
 /// Questions and answers of callers of other protocols.
@@ -17,16 +18,15 @@ pub trait Errands {
     /// Asks for a caller without an intent of its own: makes an intent and its question in one transaction. The intent ends with the
     /// question. A repeated request with the same key gets the matter in its present state.
     fn ask_alone(&self, errand: NewErrand) -> Unit<'_, Matter>;
-    /// Answers the question of an intent in words. Words that are no answer are recorded, and leave the question open.
-    fn say(
-        &self,
-        principal: Principal,
-        id: IntentId,
-        said: Result<Said, Vec<FieldError>>,
-        idempotency: Option<Idempotency>,
-    ) -> Unit<'_, Matter>;
+    /// Answers the question of an intent in words. Words that are no answer are recorded, and leave the question open. Words to an intent
+    /// that asks nothing are for the agent that works on it.
+    fn say(&self, principal: Principal, id: IntentId, message: NewMessage) -> Unit<'_, Matter>;
     /// Withdraws the question of an errand, and so abandons the errand.
     fn call_off(&self, principal: Principal, id: IntentId) -> Unit<'_, Matter>;
+    /// Stops the work of an intent: a principal pauses it, or its agent parks it.
+    fn halt(&self, principal: Principal, id: IntentId, command: Result<Command, Unreadable>) -> Unit<'_, Halted>;
+    /// Lets the work of an intent go on: a stop is resumed, and an open question is answered by the input.
+    fn go_on(&self, principal: Principal, id: IntentId, resume: ResumeRequest, via: Via) -> Unit<'_, Halted>;
     /// Reads an intent as a matter, with so many messages of the conversation.
     fn matter(&self, principal: Principal, id: IntentId, messages: Wanted<usize>) -> Unit<'_, Matter>;
     /// Lists the errands that the principal may read, the one that changed last first.
@@ -38,18 +38,23 @@ impl<B: Backend> Errands for B {
         self.decide("ask_alone", move |rows, env| units::errands::ask(rows, env, &errand))
     }
 
-    fn say(
-        &self,
-        principal: Principal,
-        id: IntentId,
-        said: Result<Said, Vec<FieldError>>,
-        idempotency: Option<Idempotency>,
-    ) -> Unit<'_, Matter> {
-        self.decide("say", move |rows, env| units::errands::say(rows, env, (&principal, id), &said, idempotency))
+    fn say(&self, principal: Principal, id: IntentId, message: NewMessage) -> Unit<'_, Matter> {
+        self.decide("say", move |rows, env| {
+            let NewMessage { said, message_id, idempotency } = &message;
+            units::errands::say(rows, env, (&principal, id), said, (message_id, *idempotency))
+        })
     }
 
     fn call_off(&self, principal: Principal, id: IntentId) -> Unit<'_, Matter> {
         self.decide("call_off", move |rows, env| units::errands::call_off(rows, env, &principal, id))
+    }
+
+    fn halt(&self, principal: Principal, id: IntentId, command: Result<Command, Unreadable>) -> Unit<'_, Halted> {
+        self.decide("halt", move |rows, env| units::halting::halt(rows, env, (&principal, id), &command))
+    }
+
+    fn go_on(&self, principal: Principal, id: IntentId, resume: ResumeRequest, via: Via) -> Unit<'_, Halted> {
+        self.decide("go_on", move |rows, env| units::halting::go_on(rows, env, (&principal, id), &resume, via))
     }
 
     fn matter(&self, principal: Principal, id: IntentId, messages: Wanted<usize>) -> Unit<'_, Matter> {

@@ -1,6 +1,7 @@
 //! An intent with its newest question as one matter: as callers of other protocols see it.
 
 use chrono::{DateTime, Utc};
+use domain::asking::errands::{COMMENT, Said};
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::intent::command::Suspend;
@@ -8,7 +9,8 @@ use domain::intent::fate::Fate;
 use domain::intent::status::Status;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
-use domain::wire::{EventView, SuspensionRecord};
+use domain::problem::Rejection;
+use domain::wire::{EventView, StopRecord, SuspensionRecord};
 
 use crate::drafts::permitted;
 use crate::error::Wanted;
@@ -16,15 +18,17 @@ use crate::host::clock_watch::ClockWatch;
 use crate::reads::{self, Step, Walk};
 use crate::request::Idempotency;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, ErrandRow, IntentRow, ListedErrands, RowsResult};
+use crate::rows::{Decided, IntentRow, ListedErrands, RowsResult};
 use crate::span::TraceContext;
+use crate::stopped::open_stop;
+use crate::stopping;
 
 /// How many errands of a list are counted.
 const COUNTED_MAX: u32 = 10_000;
 /// How many parents are followed from an intent to its root.
 const PARENTS_MAX: usize = 64;
 /// The types of the events that belong to the conversation about a matter.
-const SAID: [&str; 2] = ["intent.suspended", "intent.resumed"];
+const SAID: [&str; 3] = ["intent.suspended", "intent.resumed", COMMENT];
 
 /// A question of a caller without an intent of its own.
 #[derive(Clone, Debug)]
@@ -37,6 +41,16 @@ pub struct NewErrand {
     pub asked: Result<Box<Suspend>, Vec<FieldError>>,
     /// The caller's span, if it named one.
     pub trace_parent: Option<TraceContext>,
+}
+
+/// A message to an intent.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    /// The words, or the rules that they break.
+    pub said: Result<Said, Vec<FieldError>>,
+    /// The id that the caller's protocol gave the message; empty if it gave none.
+    pub message_id: String,
+    pub idempotency: Option<Idempotency>,
 }
 
 /// Which errands are listed.
@@ -53,11 +67,11 @@ pub struct ErrandFilter {
     pub messages: usize,
 }
 
-/// A place in a list of errands.
+/// A place in a list of errands. It names an errand that the list has shown, and nothing about its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrandPlace {
     at: DateTime<Utc>,
-    intent: i64,
+    intent: IntentId,
 }
 
 impl std::fmt::Display for ErrandPlace {
@@ -71,8 +85,7 @@ impl std::str::FromStr for ErrandPlace {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let (at, intent) = text.split_once('-').ok_or(())?;
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number(at) || !is_number(intent) {
+        if at.is_empty() || !at.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(());
         }
         let at = at.parse().ok().and_then(DateTime::from_timestamp_micros).ok_or(())?;
@@ -97,8 +110,32 @@ pub struct Matter {
     pub may_answer: bool,
     /// The newest events in which something was said, oldest first.
     pub said: Vec<EventView>,
-    /// Whether the words that the caller just said are no answer to the question.
-    pub misunderstood: bool,
+    /// How the words that the caller just said were taken.
+    pub heard: Heard,
+    /// The stop of the intent, while it is paused or parked.
+    pub stop: Option<StopRecord>,
+    /// Whether the caller may let the stopped intent go on. Only then may it see the id of the stop.
+    pub may_resume: bool,
+}
+
+/// How words of the caller were taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heard {
+    /// As an answer; also if nothing was said.
+    #[default]
+    AsAnswer,
+    /// They are no answer to the question.
+    NotUnderstood,
+    /// The agent at work is told of them.
+    ByTheAgent,
+}
+
+/// The work of an intent after it was stopped, or goes on.
+#[derive(Clone, Debug)]
+pub struct Halted {
+    pub matter: Matter,
+    /// The stop that began or ended; absent if an open question was answered instead.
+    pub stop: Option<StopRecord>,
 }
 
 /// A page of a list of matters.
@@ -139,18 +176,24 @@ pub(crate) fn matters<R: ReadRows>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let ErrandFilter { context_id, fate, since, before, limit, messages } = filter;
+    let before = match before {
+        None => None,
+        Some(place) => match rows.intent(place.intent)? {
+            Some(row) => Some((place.at, row.rid)),
+            None => return Ok(Err(Rejection::invalid("page_token", "value", "must be the nextPageToken of an earlier page"))),
+        },
+    };
     // One row more than the limit shows whether there is another page.
     let listed = ListedErrands {
         asker: reads::own_only(principal),
         context_id: context_id.as_deref(),
         fate,
         since,
-        before: before.map(|place| (place.at, place.intent)),
+        before,
         limit: limit + 1,
     };
     let found = rows.errands(listed)?;
     let total = rows.count_errands(ListedErrands { before: None, limit: COUNTED_MAX, ..listed })?;
-    let place = |row: &ErrandRow| ErrandPlace { at: row.changed_at, intent: row.intent };
     let (mut matters, mut bytes, mut taken) = (Vec::new(), 0, 0_usize);
     for errand in found.iter().take(limit as usize) {
         // A page ends early if its questions and messages are large.
@@ -165,7 +208,10 @@ pub(crate) fn matters<R: ReadRows>(
             matters.push(matter);
         }
     }
-    let next = taken.checked_sub(1).filter(|_| taken < found.len()).and_then(|last| found.get(last)).map(place);
+    let next = match taken.checked_sub(1).filter(|_| taken < found.len()).and_then(|last| found.get(last)) {
+        Some(row) => Some(ErrandPlace { at: row.changed_at, intent: rows.intent_at(row.intent)?.intent.id }),
+        None => None,
+    };
     Ok(Ok(MatterPage { matters, next, total }))
 }
 
@@ -198,8 +244,50 @@ pub(crate) fn matter_at<R: ReadRows>(
         None => (None, root(rows, row)?.to_string()),
     };
     let said = said(rows, row, messages)?;
-    let (intent_id, status) = (row.intent.id, row.intent.status);
-    Ok(Matter { intent_id, status, changed_at, fate, context_id, record, may_answer, said, misunderstood: false })
+    Ok(Matter { fate, context_id, record, may_answer, said, ..bare(rows, principal, row, changed_at, now)? })
+}
+
+/// An intent as a matter, without its question and without its conversation.
+fn bare<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    row: &IntentRow,
+    changed_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> RowsResult<Matter> {
+    let open = open_stop(rows, row)?.map(|(_, stop)| stop);
+    let may_resume = open.as_ref().map_or(Ok(false), |stop| stopping::may_resume(rows, row, stop, principal, now))?;
+    Ok(Matter {
+        intent_id: row.intent.id,
+        status: row.intent.status,
+        changed_at: open.as_ref().map_or(changed_at, |stop| changed_at.max(stop.suspension.suspended_at)),
+        fate: None,
+        context_id: row.intent.id.to_string(),
+        record: None,
+        may_answer: false,
+        said: Vec::new(),
+        heard: Heard::default(),
+        stop: open.as_ref().map(StopRecord::of),
+        may_resume,
+    })
+}
+
+/// The matter of an intent whose work a principal has just stopped or let go on. The agent above stops the work of other agents without
+/// reading their intents, so it sees the stop alone.
+pub(crate) fn matter_halted<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    at: (DateTime<Utc>, &ClockWatch),
+) -> Decided<Matter> {
+    match matter_of(rows, principal, id, at)? {
+        Ok(matter) => Ok(Ok(matter)),
+        Err(refused) => {
+            let Some(row) = rows.intent(id)? else { return Ok(Err(refused)) };
+            let changed_at = row.intent.updated_at;
+            Ok(Ok(bare(rows, principal, &row, changed_at, at.0)?))
+        }
+    }
 }
 
 /// The conversation to which an intent belongs.
@@ -254,13 +342,30 @@ pub(crate) fn matter_of<R: ReadRows>(
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
     fn a_place_is_read_as_it_was_written_and_nothing_else_is() {
-        let place = ErrandPlace { at: DateTime::from_timestamp_micros(1_790_000_000_123_456).unwrap(), intent: 42 };
+        let place = ErrandPlace {
+            at: DateTime::from_timestamp_micros(1_790_000_000_123_456).unwrap(),
+            intent: IntentId(Uuid::from_u128(42)),
+        };
         assert_eq!(place.to_string().parse(), Ok(place));
-        for text in ["", "-", "1", "1-", "-1-2", "+1-2", "1-2-3", "a-b", "1-99999999999999999999", "99999999999999999999-1"] {
+        let id = IntentId(Uuid::from_u128(42));
+        for text in [
+            "",
+            "-",
+            "1",
+            "1-",
+            "1-2",
+            "1-2-3",
+            "a-b",
+            &format!("-1-{id}"),
+            &format!("+1-{id}"),
+            &format!("99999999999999999999-{id}"),
+        ] {
             assert_eq!(text.parse::<ErrandPlace>(), Err(()), "{text:?}");
         }
     }

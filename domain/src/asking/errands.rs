@@ -2,14 +2,15 @@
 //!
 //! Every protocol besides OpenIntent uses these functions, so all of them take a said answer in the same way.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::asking::policy::AskingPolicy;
 use crate::base::field::{FieldError, UNSUPPORTED};
 use crate::base::ids::SuspensionId;
-use crate::base::text::truncated;
+use crate::base::text::{is_blank, truncated};
 use crate::intent::body::IntentBody;
 use crate::intent::command::{Respond, Suspend};
+use crate::intent::event::ClientEvent;
 use crate::people::principal::Principal;
 use crate::suspension::errand::{Errand, FOREIGN_ID_MAX, Via, is_foreign_id};
 use crate::suspension::{ResponseType, Suspension};
@@ -17,6 +18,8 @@ use crate::wire::{RespondRequest, SuspendRequest};
 
 use super::accepting;
 
+/// The type of the events by which words are said to the agents of an intent.
+pub const COMMENT: &str = "comment";
 /// The longest title made from a question, in characters.
 const TITLE_CHARS_MAX: usize = 200;
 
@@ -81,8 +84,30 @@ pub struct Said {
     pub words: Words,
     /// The `metadata` object that came with the answer.
     pub metadata: Option<Map<String, Value>>,
+    /// The person whose answer it is, if the caller names one; a gateway has to.
+    pub responded_by: Option<String>,
+    /// The action as that person approves it, if it was edited.
+    pub proposal: Option<Map<String, Value>>,
+    /// The digest of the action from which that person decided.
+    pub based_on: Option<String>,
     /// The door through which it came.
     pub via: Via,
+}
+
+impl Said {
+    /// These words, through this door, and nothing else.
+    pub fn words(words: Words, via: Via) -> Self {
+        Self {
+            suspension_id: None,
+            context_id: None,
+            words,
+            metadata: None,
+            responded_by: None,
+            proposal: None,
+            based_on: None,
+            via,
+        }
+    }
 }
 
 /// The answer itself.
@@ -103,7 +128,7 @@ impl Words {
             Self::Text(text) => text,
         };
         match asked.response_type {
-            ResponseType::Text => Some(Value::from(text.as_str())),
+            ResponseType::Text => (!is_blank(text)).then(|| Value::from(text.as_str())),
             ResponseType::Form => None,
             ResponseType::Choice | ResponseType::Confirm => {
                 let said = text.trim();
@@ -125,6 +150,18 @@ impl Words {
     }
 }
 
+/// Words to the agent that works on an intent, as an event of its log. OpenIntent calls it a comment, so clients of OpenIntent read it too.
+pub fn comment(text: &str, message_id: &str, via: Via) -> ClientEvent {
+    let payload = [("text", Value::from(text)), ("message_id", Value::from(message_id)), ("via", json!(via))];
+    ClientEvent {
+        event_type: COMMENT.to_owned(),
+        payload: payload.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        claimed_actor: None,
+        trace_id: None,
+        parent_event_id: None,
+    }
+}
+
 /// The answer that was said, before it is checked against its question. Words that are no answer to the question have no value.
 ///
 /// # Errors
@@ -137,14 +174,20 @@ pub fn said(said: &Said, open: Option<&Suspension>) -> Result<Respond, Errors> {
         Some(open) => said.words.meant(open),
         None => Some(said.words.to_value()),
     };
-    let body = RespondRequest { suspension_id: named, value, metadata: said.metadata.clone(), ..RespondRequest::default() };
+    let body = RespondRequest {
+        suspension_id: named,
+        value,
+        responded_by: said.responded_by.clone(),
+        metadata: said.metadata.clone(),
+        proposal: said.proposal.clone(),
+        based_on: said.based_on.clone(),
+    };
     Ok(Respond { via: Some(said.via), ..accepting::answer(body)? })
 }
 
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
-    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
@@ -209,6 +252,9 @@ mod tests {
     #[test]
     fn a_text_is_taken_as_it_is_and_a_form_needs_data() {
         assert_eq!(text(" as it is ").meant(&asked(ResponseType::Text, &[])), Some(json!(" as it is ")));
+        for blank in ["", " ", "\u{2003}\n"] {
+            assert_eq!(text(blank).meant(&asked(ResponseType::Text, &[])), None, "{blank:?} answers nothing");
+        }
         let form = asked(ResponseType::Form, &[]);
         assert_eq!(text("{}").meant(&form), None);
         assert_eq!(Words::Value(json!({"a": 1})).meant(&form), Some(json!({"a": 1})));
@@ -217,7 +263,7 @@ mod tests {
     #[test]
     fn an_answer_that_names_no_question_is_one_to_the_open_question() {
         let open = asked(ResponseType::Confirm, &[("yes", "Yes"), ("no", "No")]);
-        let words = Said { suspension_id: None, context_id: None, words: text("Yes"), metadata: None, via: Via::A2a };
+        let words = Said::words(text("Yes"), Via::A2a);
         let respond = said(&words, Some(&open)).unwrap();
         assert_eq!((respond.suspension_id, respond.value), (open.id.expose(), Some(json!("yes"))));
         // To another question than the open one nothing is translated; the store finds out why the answer is refused.

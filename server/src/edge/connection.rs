@@ -59,6 +59,8 @@ enum Phase {
     Head(Instant),
     /// A request is under way.
     Request,
+    /// A response is sent that has no end of its own, to a client that has nothing more to say: if it hangs up, the response ends.
+    Stream,
 }
 
 /// The handle through which the layers of the server tell a connection its phase.
@@ -69,6 +71,13 @@ impl Exchange {
     /// Tells that a request has come; it is under way until the guard is dropped.
     pub(crate) fn begin(&self) -> UnderWay {
         self.0.set(Phase::Request);
+        UnderWay(self.clone())
+    }
+
+    /// Tells that a stream is sent until the guard is dropped. A client that closes its side of the connection ends it at once: actix would
+    /// notice only when it writes the next time, and until then the stream would hold its place.
+    pub(crate) fn begin_stream(&self) -> UnderWay {
+        self.0.set(Phase::Stream);
         UnderWay(self.clone())
     }
 }
@@ -164,7 +173,7 @@ impl<S> Connection<S> {
         let until = match self.exchange.0.get() {
             // The deadlines of the next request do not run while the client is still taking an answer.
             _ if self.untaken.is_some() => return false,
-            Phase::First | Phase::Request => return false,
+            Phase::First | Phase::Request | Phase::Stream => return false,
             Phase::Idle(since) => since + self.patience.idle,
             Phase::Head(since) => since + self.patience.head,
         };
@@ -204,7 +213,7 @@ fn given_up(kind: io::ErrorKind, why: &'static str) -> io::Error {
 impl<S: ActixStream> AsyncRead for Connection<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        let begins = !matches!(this.exchange.0.get(), Phase::Request);
+        let begins = !matches!(this.exchange.0.get(), Phase::Request | Phase::Stream);
         if begins && this.stream.poll_read_ready(cx).is_ready() {
             ready!(this.turns.poll_turn(&mut this.ticket, cx));
         }
@@ -214,8 +223,11 @@ impl<S: ActixStream> AsyncRead for Connection<S> {
             // Success without data tells actix that the stream has ended, as if the client had hung up.
             return if this.is_given_up(cx) { Poll::Ready(Ok(())) } else { Poll::Pending };
         }
-        if buffer.filled().len() > before {
+        let has_data = buffer.filled().len() > before;
+        if has_data {
             this.heard();
+        } else if matches!(this.exchange.0.get(), Phase::Stream) {
+            return Poll::Ready(Err(given_up(io::ErrorKind::ConnectionReset, "the client of a stream has hung up")));
         }
         read
     }
@@ -317,6 +329,22 @@ mod tests {
             } else {
                 assert!(poll!(Box::pin(read(&mut connection))).is_pending());
             }
+        }
+    }
+
+    /// A stream that no client reads any more must not hold its place until the next write fails.
+    #[tokio::test]
+    async fn a_client_that_hangs_up_ends_its_stream_and_no_other_request() {
+        for streams in [false, true] {
+            let patience = Patience { head: LONG, idle: LONG, take: LONG };
+            let (mut connection, client) = connected(patience, UntakenRoom::default()).await;
+            let exchange = connection.exchange();
+            let _under_way = if streams { exchange.begin_stream() } else { exchange.begin() };
+            drop(client);
+            let mut bytes = [0; 64];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let read = poll_fn(|cx| Pin::new(&mut connection).poll_read(cx, &mut buffer)).await;
+            assert_eq!((read.is_err(), buffer.filled().len()), (streams, 0));
         }
     }
 

@@ -3,27 +3,34 @@
 //! Guarantee: an intent and its question are there together, or neither is. Mechanism: one transaction makes the intent, and asks by the
 //! unit of work that every question goes through. Failure: if that unit refuses the question, the intent is undone as well.
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
 use domain::asking::errands::{self, Said, Words};
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
+use domain::base::text::is_blank;
 use domain::intent::command::{Command, Respond};
 use domain::intent::decide::misunderstood;
 use domain::intent::status::Status;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::ResponseType;
+use domain::suspension::errand::Via;
 
 use super::create::begin;
 use super::execute::execute;
 use super::loaded::load;
 use super::log::append;
 use super::{allowance, outcome::kept_under};
-use crate::matter::{Matter, NewErrand, context_of, matter_of};
+use crate::drafts::permitted;
+use crate::matter::{Heard, Matter, NewErrand, context_of, matter_of};
 use crate::reads;
 use crate::request::{Idempotency, NewIntent, Precondition, Request, Target, Unreadable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, RowsResult};
+use crate::stopped::open_stop;
 use crate::surroundings::Env;
 
 pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> Decided<Matter> {
@@ -75,7 +82,7 @@ pub(crate) fn say<R: Rows>(
     env: &Env<'_>,
     (principal, id): (&Principal, IntentId),
     said: &Result<Said, Vec<FieldError>>,
-    idempotency: Option<Idempotency>,
+    (message_id, idempotency): (&str, Option<Idempotency>),
 ) -> Decided<Matter> {
     let now = env.clock.now();
     let row = match reads::readable(rows.reads(), principal, id, now)? {
@@ -94,10 +101,19 @@ pub(crate) fn say<R: Rows>(
             Ok(None) => {}
         }
     }
-    let named = said.as_ref().is_ok_and(|said| said.suspension_id.is_some());
+    let mut said = Cow::Borrowed(said);
+    let named = said.as_ref().as_ref().is_ok_and(|said| said.suspension_id.is_some());
     if row.open_suspension.is_none() && !named {
-        return Ok(Err(Rejection::NotActive { status: row.intent.status.as_str().into() }));
+        match unasked(rows, principal, &row, &said, now)? {
+            Unasked::Late(late) => said = Cow::Owned(Ok(late)),
+            Unasked::ForTheAgent(text, via) => {
+                let comment = Command::Append(errands::comment(&text, message_id, via));
+                return tell(rows, env, (principal, id), comment, idempotency);
+            }
+            Unasked::Refused => return Ok(Err(Rejection::NotActive { status: row.intent.status.as_str().into() })),
+        }
     }
+    let said = said.as_ref();
     let open = row.open_suspension.map(|rid| rows.reads().suspension_at(rid)).transpose()?;
     let open = open.map(|open| open.suspension);
     let command = said.clone().and_then(|said| errands::said(&said, open.as_ref()));
@@ -127,7 +143,74 @@ pub(crate) fn say<R: Rows>(
         return Ok(Err(rejection));
     }
     let matter = matter_of(rows.reads(), principal, id, (now, env.watch))?;
-    Ok(matter.map(|matter| Matter { misunderstood: is_misunderstood, ..matter }))
+    let heard = if is_misunderstood { Heard::NotUnderstood } else { Heard::AsAnswer };
+    Ok(matter.map(|matter| Matter { heard, ..matter }))
+}
+
+/// Words to an intent that asks nothing.
+enum Unasked {
+    /// They answer the question that has just ended.
+    Late(Said),
+    /// They are for the agent at work.
+    ForTheAgent(String, Via),
+    Refused,
+}
+
+/// Tells what words to an intent that asks nothing are. A text that would have been an answer is late: its sender must not believe that it
+/// counted, nor may it reach the agent as if it were more than one answer.
+fn unasked<R: Rows>(
+    rows: &mut R,
+    principal: &Principal,
+    row: &IntentRow,
+    said: &Result<Said, Vec<FieldError>>,
+    now: DateTime<Utc>,
+) -> RowsResult<Unasked> {
+    let Ok(said) = said else { return Ok(Unasked::Refused) };
+    if let Some(rid) = row.newest_suspension {
+        let newest = rows.reads().suspension_at(rid)?;
+        let asked = &newest.suspension;
+        let is_choice = matches!(asked.response_type, ResponseType::Choice | ResponseType::Confirm);
+        let answers = (is_choice || row.intent.is_errand) && asked.ending.is_some() && said.words.meant(asked).is_some();
+        if answers {
+            let question = rows.reads().question(&newest)?;
+            if permitted(rows.reads(), principal, Action::Respond, (row, &newest, &question), now)?.is_ok() {
+                return Ok(Unasked::Late(Said { suspension_id: Some(asked.id.expose()), ..said.clone() }));
+            }
+        }
+    }
+    let runs = matches!(row.intent.status, Status::Active | Status::Blocked) && !row.intent.is_errand;
+    Ok(match &said.words {
+        // An agent that is stopped is told of no new work.
+        Words::Text(text) if runs && !is_blank(text) && open_stop(rows.reads(), row)?.is_none() => {
+            Unasked::ForTheAgent(text.clone(), said.via)
+        }
+        Words::Text(_) | Words::Value(_) => Unasked::Refused,
+    })
+}
+
+/// Tells the agent at work.
+fn tell<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (principal, id): (&Principal, IntentId),
+    comment: Command,
+    idempotency: Option<Idempotency>,
+) -> Decided<Matter> {
+    let request = Request {
+        principal: principal.clone(),
+        target: Target::Intent(id),
+        precondition: Precondition::None,
+        idempotency,
+        command: Ok(comment),
+        trace_parent: None,
+    };
+    match execute(rows, env, &request)? {
+        Ok(_) => {
+            let matter = matter_of(rows.reads(), principal, id, (env.clock.now(), env.watch))?;
+            Ok(matter.map(|matter| Matter { heard: Heard::ByTheAgent, ..matter }))
+        }
+        Err(rejection) => Ok(Err(rejection)),
+    }
 }
 
 /// Records words that are no answer to the question.

@@ -26,6 +26,7 @@ mod giving_up;
 mod governance;
 mod graph;
 pub(crate) mod groups;
+pub(crate) mod halting;
 mod hands;
 mod holding_up;
 pub(crate) mod holds;

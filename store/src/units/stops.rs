@@ -2,25 +2,21 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
-use domain::base::name::form;
 use domain::intent::stop_event::{Extended, StopEvent};
-use domain::people::access::Permission;
-use domain::people::authority::{Action, Object, authorize};
-use domain::people::principal::{Principal, Role};
-use domain::people::stopping::{Stopped, Work};
-use domain::suspension::Asker;
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
 use domain::suspension::stop::{Conditions, Provider, Stop};
 use domain::wire::StopRecord;
 
 use super::loaded::Loaded;
 use super::{coordinators, tasks, wakes};
 use crate::hub::Notice;
-use crate::reads::is_at_home;
 use crate::request::Outcome;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, EdgeKind, IntentRow, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::rows::{Decided, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
 use crate::span::{GoingOn, KeptTrace, SpanEnd, Stopping};
 use crate::stopped::stop_of;
+use crate::stopping;
 use crate::surroundings::Env;
 
 const NOT_LOADED: RowsError = RowsError::Inconsistent("an event names a stop that was not loaded");
@@ -44,53 +40,8 @@ pub(super) fn may<R: Rows>(
     action: Action,
     now: DateTime<Utc>,
 ) -> Decided<()> {
-    let parent = if is_at_home(principal, &loaded.intent) { None } else { parent_of(rows, loaded)? };
-    let workers = if action == Action::Resume { workers(rows, loaded, now)? } else { Vec::new() };
     let stopped = loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref());
-    let stopped = stopped.map(|stop| Stopped { kind: stop.suspension.kind, by: stop.holder() });
-    let work = Work {
-        created_by: &loaded.intent.created_by,
-        parent_created_by: parent.as_ref(),
-        assigned: &loaded.intent.assigned,
-        entries: &loaded.intent.entries,
-        workers: &workers,
-        stopped,
-    };
-    Ok(authorize(principal, action, Object::Work(work)))
-}
-
-/// The agents' keys by which the intent is worked on: those of the agents that are assigned to it, and of those that may write it by an
-/// entry. A revoked key counts: its owner is the agent's all the same.
-fn workers<R: Rows>(rows: &mut R, loaded: &Loaded, now: DateTime<Utc>) -> RowsResult<Vec<Asker>> {
-    let mut names = rows.reads().assigned(loaded.row.rid)?;
-    for row in rows.reads().entries(loaded.row.rid)? {
-        if row.entry.permission >= Permission::Write && row.entry.is_in_force(now) {
-            names.push(row.entry.principal_id);
-        }
-    }
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names: Vec<String> = names.iter().map(|name| form(name)).collect();
-    // A key acts for the agents below its name as well, as `Principal::may_act_for` says.
-    let is_below = |name: &str, own: &str| name.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let mut keys = rows.reads().keys()?;
-    keys.retain(|key| {
-        let (own, subject) = (form(&key.name), form(&key.subject));
-        key.role == Role::Agent && names.iter().any(|name| is_below(name, &own) || *name == subject)
-    });
-    Ok(keys.into_iter().map(|key| Asker { name: key.name, owner: key.owner }).collect())
-}
-
-/// The creator of the parent of the intent.
-fn parent_of<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Asker>> {
-    Ok(parent(rows, loaded)?.map(|parent| parent.intent.created_by))
-}
-
-/// The parent of the intent.
-fn parent<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<IntentRow>> {
-    let edges = rows.reads().needing(&[loaded.row.rid], Some(EdgeKind::Child), 1)?;
-    edges.first().map(|edge| rows.reads().intent_at(edge.intent)).transpose()
+    stopping::may(rows.reads(), (loaded.row.rid, &loaded.intent), stopped, (principal, action), now)
 }
 
 /// Writes the rows that an event about a stop implies.
@@ -144,7 +95,7 @@ fn begin<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: DateTim
             initiator: terms.initiator,
             has_reason: terms.reason.is_some(),
             has_conditions: terms.conditions.is_some(),
-            parent: parent(rows, loaded)?.map(|parent| parent.intent.id),
+            parent: stopping::parent(rows.reads(), loaded.row.rid)?.map(|parent| parent.intent.id),
         };
         let span = loaded.span(env, SpanEnd::Stop(stopping), now);
         rows.insert_trace(rid, KeptTrace { own: span.context, pipeline: span.parent })?;

@@ -119,6 +119,7 @@ const STORE: &[&str] = &[
     "work",
     "look",
     "drafts",
+    "stopping",
     "matter",
     "question",
     "history",

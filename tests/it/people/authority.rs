@@ -12,6 +12,8 @@ use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::subscription::Push;
+use domain::suspension::errand::Via;
+use domain::wire::ResumeRequest;
 use harness::{on_each_store, requests};
 use proof::succession::Succession;
 use serde_json::json;
@@ -23,6 +25,8 @@ const ASKED_FOR: [&str; 95] = [
     "ask_alone",
     "say",
     "call_off",
+    "halt",
+    "go_on",
     "matter",
     "matters",
     "execute",
@@ -241,7 +245,9 @@ fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
 /// it, because the store reports them only to a caller that may do this.
 async fn cell<T>(unit: Unit<'_, T>) -> String {
     match unit.await {
-        Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. } | Rejection::NotActive { .. })) => "yes".to_owned(),
+        Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. } | Rejection::NotActive { .. } | Rejection::Stop(_))) => {
+            "yes".to_owned()
+        }
         Err(StoreError::Rejected(Rejection::NotFound)) => "404".to_owned(),
         Err(StoreError::Rejected(Rejection::Forbidden { .. })) => "403".to_owned(),
         Err(StoreError::Rejected(Rejection::SelfResponse)) => "self".to_owned(),
@@ -379,8 +385,12 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     let id = IntentId(uuid::Uuid::from_u128(7));
     let errand = store::NewErrand { principal: me(), id, idempotency, asked: Err(wrong_fields()), trace_parent: None };
     push("ask_alone", cell(store.ask_alone(errand)).await);
-    push("say", cell(store.say(me(), intent, Err(wrong_fields()), None)).await);
+    let message = store::NewMessage { said: Err(wrong_fields()), message_id: String::new(), idempotency: None };
+    push("say", cell(store.say(me(), intent, message)).await);
     push("call_off", cell(store.call_off(me(), intent)).await);
+    let unreadable = store::Unreadable { action: Action::Pause, errors: wrong_fields() };
+    push("halt", cell(store.halt(me(), intent, Err(unreadable))).await);
+    push("go_on", cell(store.go_on(me(), intent, ResumeRequest::default(), Via::A2a)).await);
     push("matter", cell(store.matter(me(), intent, wrong())).await);
     push("matters", cell(store.matters(me(), wrong())).await);
     cells
@@ -554,6 +564,8 @@ log_out                | 404  404  404  | 404  404  404  | 404  404  404  | 404 
 ask_alone              | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 say                    | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes  | 403  403  403
 call_off               | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+halt                   | 403  yes  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+go_on                  | 403  403  404  | 403  403  yes  | 403  403  yes  | 403  403  403  | 403  403  403  | 403  403  403
 matter                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 matters                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403";
         assert_eq!(table(&tried), expected);

@@ -60,7 +60,7 @@ on_each_store! {
             ("POST", "message:send".to_owned(), Some(says(&id, "n", &json!([{"text": "yes"}]))), (403, "self_response")),
             ("POST", format!("tasks/{id}/pushNotificationConfigs"), Some(json!({})), (400, "PUSH_NOTIFICATION_NOT_SUPPORTED")),
             ("GET", format!("tasks/{id}/pushNotificationConfigs/c"), None, (400, "PUSH_NOTIFICATION_NOT_SUPPORTED")),
-            ("POST", format!("tasks/{id}:pause"), Some(json!({})), (405, "method_not_allowed")),
+            ("POST", format!("tasks/{id}:pause"), Some(json!({})), (404, "METHOD_NOT_FOUND")),
             ("GET", "nothing".to_owned(), None, (404, "METHOD_NOT_FOUND")),
         ] {
             let reply = rest(&api, method, &path, body).await;

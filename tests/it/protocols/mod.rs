@@ -6,6 +6,7 @@ mod bindings;
 mod doors;
 mod every_door;
 mod following;
+mod pausing;
 mod pushing;
 
 use harness::api::{Api, Reply};

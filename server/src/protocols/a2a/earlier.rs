@@ -15,6 +15,10 @@ pub(crate) fn method(earlier: &str) -> Option<&'static str> {
         "tasks/pushNotificationConfig/get" => "GetTaskPushNotificationConfig",
         "tasks/pushNotificationConfig/list" => "ListTaskPushNotificationConfigs",
         "tasks/pushNotificationConfig/delete" => "DeleteTaskPushNotificationConfig",
+        // The proposal of pauses is written in the names of 0.3.
+        "tasks/pause" => "tasks/pause",
+        "tasks/resume" => "tasks/resume",
+        "tasks/await_resumption" => "tasks/await_resumption",
         "agent/getAuthenticatedExtendedCard" => "GetExtendedAgentCard",
         _ => return None,
     })
@@ -102,6 +106,12 @@ fn is_final(state: &str) -> bool {
 fn status_out(status: &mut Value) {
     if let Some(state) = status["state"].as_str() {
         let word = state.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-");
+        let by_agent = status["pause"]["initiatedBy"] == "PAUSE_INITIATOR_AGENT";
+        let word = match (&*word, by_agent) {
+            ("paused", true) => "paused-by-agent".to_owned(),
+            ("paused", false) => "paused-by-client".to_owned(),
+            (_, _) => word,
+        };
         status["state"] = json!(word);
     }
     if let Some(message) = status.get_mut("message") {
@@ -173,7 +183,7 @@ mod tests {
     #[test]
     fn only_the_methods_of_the_version_before_are_known() {
         assert_eq!(method("message/send"), Some("SendMessage"));
-        for unknown in ["SendMessage", "tasks/list", "tasks/pause", ""] {
+        for unknown in ["SendMessage", "tasks/list", "PauseTask", ""] {
             assert_eq!(method(unknown), None);
         }
     }

@@ -12,6 +12,42 @@ const A2A: &str = "a2a-protocol.org";
 /// The domain of the reasons that are this server's own.
 const OWN: &str = "placet";
 
+/// The vocabulary of a call of an extension for pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// The proposal of 2026-05, with the names of 0.3.
+    Proposed,
+    /// Its revision of 2026-07, with the names of 1.0.
+    Revised,
+}
+
+impl Words {
+    /// The code of a call that finds the work in a state which does not allow it.
+    fn wrong_state(self) -> i32 {
+        match self {
+            Self::Proposed => -32011,
+            Self::Revised => -32010,
+        }
+    }
+
+    /// The code of a call that names another stop, or came too late.
+    fn mismatch(self) -> i32 {
+        match self {
+            Self::Proposed => -32012,
+            Self::Revised => -32011,
+        }
+    }
+}
+
+/// The kinds of calls that give the same refusal different codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    Cancel,
+    /// A call of an extension for pauses.
+    Halt(Words),
+    Other,
+}
+
 /// An error.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Error {
@@ -90,26 +126,33 @@ impl Error {
     }
 
     /// The error for a call that finds the task in a state that does not allow it.
-    fn in_this_state(cancels: bool) -> Self {
-        if cancels {
+    fn in_this_state(wants: Wants) -> Self {
+        if wants == Wants::Cancel {
             return Self::not_cancelable("only a question that was asked by A2A can be withdrawn, and only while it is open");
         }
         Self::unsupported("the task takes no message now: it has ended, or asks nothing")
     }
 
-    /// The error for a failure of the server, or a refusal of the domain. `cancels` says whether the call would cancel a task.
-    pub(crate) fn from(failure: Failure, cancels: bool) -> Self {
+    /// The error for a failure of the server, or a refusal of the domain. `wants` says what the call would do.
+    pub(crate) fn from(failure: Failure, wants: Wants) -> Self {
         let Failure { entry, detail, more } = failure;
         let own = |shape, rpc_http| Self { domain: OWN, rpc_http, ..Self::of(shape, entry.code, detail.clone()) };
+        let told = |error| Self { metadata: Box::new(more.members.clone()), ..error };
         let error = match (entry.code, entry.status) {
             ("not_found", _) => Self::task_not_found(),
-            ("not_active" | "not_suspended", _) => Self::in_this_state(cancels),
+            ("not_active" | "not_suspended", _) => match wants {
+                Wants::Halt(words) => told(own((words.wrong_state(), 400, "FAILED_PRECONDITION"), 200)),
+                Wants::Cancel | Wants::Other => Self::in_this_state(wants),
+            },
             ("unsupported_media_type", _) => Self::content_type(detail),
             ("malformed_json", _) => Self::of((PARSE_ERROR, 400, "INVALID_ARGUMENT"), "PARSE_ERROR", detail),
             ("invalid", _) => Self::invalid(more.errors.iter().cloned().map(in_camel).collect()),
             ("invalid_choice", _) => Self { metadata: Box::new(more.members.clone()), ..Self::wrong("value", detail) },
-            ("already_resolved" | "expired" | "suspension_mismatch", _) if cancels => Self::not_cancelable(detail),
-            ("already_resolved" | "expired" | "suspension_mismatch", _) => own((-32012, 409, "ABORTED"), 200),
+            ("already_resolved" | "expired" | "suspension_mismatch", _) => match wants {
+                Wants::Cancel => Self::not_cancelable(detail),
+                Wants::Halt(words) => told(own((words.mismatch(), 409, "ABORTED"), 200)),
+                Wants::Other => own((-32012, 409, "ABORTED"), 200),
+            },
             (_, 401) => own((-32041, 401, "UNAUTHENTICATED"), 401),
             (_, 403) => own((-32043, 403, "PERMISSION_DENIED"), 403),
             (_, 429) => own((-32029, 429, "RESOURCE_EXHAUSTED"), 429),
@@ -194,6 +237,7 @@ fn in_text(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use domain::problem::Rejection;
+    use domain::suspension::stop_refusal::StopRefusal;
 
     use super::*;
 
@@ -204,34 +248,39 @@ mod tests {
         let not_active = Rejection::NotActive { status: "completed".into() };
         let expired = Rejection::Expired { expired_at: None };
         let choice = Rejection::InvalidChoice { given: "maybe".into(), valid_choices: vec!["yes".into(), "no".into()] };
-        for (rejection, cancels, code, http, reason) in [
-            (Rejection::NotFound, false, -32001, 404, "TASK_NOT_FOUND"),
-            (Rejection::NotFound, true, -32001, 404, "TASK_NOT_FOUND"),
-            (not_active.clone(), false, -32004, 400, "UNSUPPORTED_OPERATION"),
-            (not_active, true, -32002, 400, "TASK_NOT_CANCELABLE"),
-            (Rejection::SelfResponse, false, -32043, 403, "self_response"),
-            (forbidden, true, -32043, 403, "forbidden"),
-            (Rejection::NotAssigned, false, -32043, 403, "not_assigned"),
-            (expired.clone(), false, -32012, 409, "expired"),
-            (expired, true, -32002, 400, "TASK_NOT_CANCELABLE"),
-            (Rejection::SuspensionMismatch, false, -32012, 409, "suspension_mismatch"),
-            (choice, false, -32602, 400, "INVALID_PARAMS"),
-            (Rejection::IdempotencyMismatch, false, -32602, 400, "idempotency_mismatch"),
-            (Rejection::invalid("question", "required", "must not be empty"), false, -32602, 400, "INVALID_PARAMS"),
-            (Rejection::AskedTooOften { asks_per_hour: 1, retry_after_seconds: 9 }, false, -32029, 429, "rate_limited"),
+        for (rejection, wants, code, http, reason) in [
+            (Rejection::NotFound, Wants::Other, -32001, 404, "TASK_NOT_FOUND"),
+            (Rejection::NotFound, Wants::Cancel, -32001, 404, "TASK_NOT_FOUND"),
+            (not_active.clone(), Wants::Other, -32004, 400, "UNSUPPORTED_OPERATION"),
+            (not_active, Wants::Cancel, -32002, 400, "TASK_NOT_CANCELABLE"),
+            (Rejection::SelfResponse, Wants::Other, -32043, 403, "self_response"),
+            (forbidden, Wants::Cancel, -32043, 403, "forbidden"),
+            (Rejection::NotAssigned, Wants::Other, -32043, 403, "not_assigned"),
+            (expired.clone(), Wants::Other, -32012, 409, "expired"),
+            (expired, Wants::Cancel, -32002, 400, "TASK_NOT_CANCELABLE"),
+            (Rejection::SuspensionMismatch, Wants::Other, -32012, 409, "suspension_mismatch"),
+            (choice, Wants::Other, -32602, 400, "INVALID_PARAMS"),
+            (Rejection::IdempotencyMismatch, Wants::Other, -32602, 400, "idempotency_mismatch"),
+            (Rejection::invalid("question", "required", "must not be empty"), Wants::Other, -32602, 400, "INVALID_PARAMS"),
+            (Rejection::AskedTooOften { asks_per_hour: 1, retry_after_seconds: 9 }, Wants::Other, -32029, 429, "rate_limited"),
+            (Rejection::NotActive { status: "draft".into() }, Wants::Halt(Words::Proposed), -32011, 400, "not_active"),
+            (Rejection::NotActive { status: "draft".into() }, Wants::Halt(Words::Revised), -32010, 400, "not_active"),
+            (Rejection::Stop(Box::new(StopRefusal::Mismatch)), Wants::Halt(Words::Proposed), -32012, 409, "suspension_mismatch"),
+            (Rejection::Stop(Box::new(StopRefusal::Mismatch)), Wants::Halt(Words::Revised), -32011, 409, "suspension_mismatch"),
+            (Rejection::Stop(Box::new(StopRefusal::TimeOver)), Wants::Halt(Words::Revised), -32011, 409, "expired"),
         ] {
-            let error = Error::from(rejection.clone().into(), cancels);
-            assert_eq!((error.code, error.http, &*error.reason), (code, http, reason), "{rejection:?} {cancels}");
+            let error = Error::from(rejection.clone().into(), wants);
+            assert_eq!((error.code, error.http, &*error.reason), (code, http, reason), "{rejection:?} {wants:?}");
             assert_eq!(error.to_rest()["error"]["details"][0]["reason"], reason);
         }
-        let unauthorized = Error::from(crate::edge::auth::unauthorized(), false);
+        let unauthorized = Error::from(crate::edge::auth::unauthorized(), Wants::Other);
         assert_eq!((unauthorized.code, unauthorized.http, unauthorized.rpc_http), (-32041, 401, 401));
     }
 
     #[test]
     fn a_wrong_choice_says_which_ones_there_are() {
         let choice = Rejection::InvalidChoice { given: "maybe".into(), valid_choices: vec!["yes".into(), "no".into()] };
-        let details = Error::from(choice.into(), false).details();
+        let details = Error::from(choice.into(), Wants::Other).details();
         assert_eq!(details[0]["metadata"]["valid_choices"], r#"["yes","no"]"#);
         assert_eq!(details[1]["fieldViolations"][0]["field"], "value");
     }

@@ -1,23 +1,28 @@
 //! The work of both bindings on a call: one call of the store, and the conversion of its result.
 
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::asking::errands;
+use domain::asking::{errands, stopping};
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::errand::{Errand, Via};
 use domain::wire::SuspendRequest;
 use serde_json::{Value, json};
-use store::{Idempotency, Matter, NewErrand, StoreError, StreamOf};
+use store::{Halted, Heard, Idempotency, Matter, NewErrand, NewMessage, StoreError, StreamOf, Unreadable};
 
 use super::card::card;
-use super::error::Error;
-use super::projection::{Shown, state, task};
+use super::change::{Change, Halting};
+use super::error::{Error, Wants, Words};
+use super::holding::held;
+use super::pausing::{proposed, revised};
+use super::projection::{Active, Shown, state, task};
 use super::push;
 use super::reading::{Content, Operation, Sent};
 use super::streaming::{Following, Frame, follow, place, stream};
-use super::wire::{Item, QUESTION, TaskPage};
+use super::wire::{Item, PAUSE, PAUSED_STATE, QUESTION, TaskPage};
 use crate::edge::auth::Caller;
 use crate::edge::body::key_hash;
 use crate::edge::problem::Failure;
@@ -29,20 +34,30 @@ const ASKS: &str = "A2A SendMessage";
 const ANSWERS: &str = "A2A SendMessage to a task";
 
 /// The header by which a client activates extensions.
-const EXTENSIONS: &str = "a2a-extensions";
+pub(super) const EXTENSIONS: &str = "a2a-extensions";
 
 /// The parts of a task that the client of a request wants to see.
 pub(super) fn shown(request: &HttpRequest) -> Shown {
     let named = request.headers().get_all(EXTENSIONS).filter_map(|value| value.to_str().ok());
-    let question = named.flat_map(|value| value.split(',')).any(|uri| uri.trim() == QUESTION);
-    Shown { question, artifacts: true }
+    let mut active = Active::default();
+    for uri in named.flat_map(|value| value.split(',')) {
+        match uri.trim() {
+            QUESTION => active.question = true,
+            PAUSE => active.pause = true,
+            PAUSED_STATE => active.paused_state = true,
+            _ => {}
+        }
+    }
+    Shown { active, artifacts: true, ..Shown::default() }
 }
 
 /// The header that says which extensions are active.
 pub(super) fn activated(shown: Shown, response: &mut HttpResponse) {
-    if shown.question {
-        let name = actix_web::http::header::HeaderName::from_static(EXTENSIONS);
-        response.headers_mut().insert(name, actix_web::http::header::HeaderValue::from_static(QUESTION));
+    let uris = shown.active.uris();
+    if !uris.is_empty()
+        && let Ok(value) = HeaderValue::from_str(&uris.join(", "))
+    {
+        response.headers_mut().insert(HeaderName::from_static(EXTENSIONS), value);
     }
 }
 
@@ -81,8 +96,17 @@ pub(super) async fn perform(
     operation: Operation,
     frame: Frame,
 ) -> Result<Reply, Error> {
-    let cancels = matches!(operation, Operation::Cancel { .. });
-    let plain = |failure| Error::from(failure, cancels);
+    let wants = match &operation {
+        Operation::Cancel { .. } => Wants::Cancel,
+        Operation::Halt(halting) => Wants::Halt(halting.words),
+        Operation::Send { .. }
+        | Operation::Get { .. }
+        | Operation::List(..)
+        | Operation::Subscribe { .. }
+        | Operation::Push(_)
+        | Operation::Card => Wants::Other,
+    };
+    let plain = |failure| Error::from(failure, wants);
     let caller = Caller::of(request).map_err(plain)?;
     let (principal, shown) = (caller.principal.clone(), shown(request));
     let of = |matter: &Matter| json!(task(matter, shown));
@@ -92,10 +116,20 @@ pub(super) async fn perform(
     match operation {
         Operation::Push(call) => Ok(Reply::Whole(push::perform(&shared, principal, *call).await?)),
         Operation::Send { sent, streams: false } => {
-            let matter = send(&shared, principal, sent).await?;
+            let (history, at_once, shown) = (sent.history, sent.at_once, Shown { modes: sent.modes, ..shown });
+            // Registered before the message is sent, so that no change between the two is lost.
+            let wakes = match sent.content {
+                Content::Answers(id, _) if !at_once => Some(shared.store.hub().follow(StreamOf::Log(id).followed())),
+                Content::Answers(..) | Content::Asks(_) => None,
+            };
+            let mut matter = send(&shared, principal, sent).await?;
+            if let Some(wakes) = wakes.filter(|_| matter.heard == Heard::ByTheAgent) {
+                matter = held(request, &shared, &caller, wakes, (matter, history)).await.map_err(plain)?;
+            }
             Ok(Reply::Sent(json!(Item::Task(Box::new(task(&matter, shown))))))
         }
         Operation::Send { sent, streams: true } => {
+            let shown = Shown { modes: sent.modes, ..shown };
             let place = place(&shared, &caller).map_err(plain)?;
             let matter = send(&shared, principal, sent).await?;
             let (following, matter) =
@@ -129,7 +163,15 @@ pub(super) async fn perform(
                 total_size: page.total,
             })))
         }
-        Operation::Card => Ok(Reply::Whole(card(&shared.doors))),
+        Operation::Halt(halting) => {
+            let words = halting.words;
+            let halted = halt(&shared, principal, halting).await.map_err(plain)?;
+            Ok(match words {
+                Words::Proposed => Reply::Whole(proposed(&halted)),
+                Words::Revised => Reply::Task(revised(&halted, shown)),
+            })
+        }
+        Operation::Card => Ok(Reply::Whole(card(&shared.doors, shown.active))),
     }
 }
 
@@ -143,14 +185,29 @@ async fn following(
     let following = follow(shared, caller, StreamOf::Log(id), place).await?;
     let messages = known.as_ref().map_or(super::reading::HISTORY_MAX, |known| known.said.len());
     let matter = shared.store.matter(caller.principal.clone(), id, Ok(messages)).await?;
-    let misunderstood = known.is_some_and(|known| known.misunderstood);
-    Ok((following, Matter { misunderstood, ..matter }))
+    let heard = known.map_or_else(Heard::default, |known| known.heard);
+    Ok((following, Matter { heard, ..matter }))
+}
+
+/// Stops the work of a task, or lets it go on.
+async fn halt(shared: &Shared, principal: Principal, halting: Halting) -> Result<Halted, Failure> {
+    let Halting { id, change, .. } = halting;
+    let fresh = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let command = match change {
+        Change::Resume(body) => return Ok(shared.store.go_on(principal, id, body, Via::A2a).await?),
+        Change::Pause(body) => stopping::pausing(fresh, body).map_err(|errors| Unreadable { action: Action::Pause, errors }),
+        Change::Park(body) => {
+            let command = body.and_then(|body| stopping::parking(fresh, body));
+            command.map_err(|errors| Unreadable { action: Action::Park, errors })
+        }
+    };
+    Ok(shared.store.halt(principal, id, command).await?)
 }
 
 /// Asks, or answers.
 async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Error> {
     let (history, push, caller) = (sent.history, sent.push, principal.clone());
-    let plain = |error: StoreError| Error::from(error.into(), false);
+    let plain = |error: StoreError| Error::from(error.into(), Wants::Other);
     let matter = match sent.content {
         Content::Asks(body) => {
             let key_hash = key_hash(&principal, ASKS, &sent.message_id);
@@ -168,7 +225,8 @@ async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matte
         Content::Answers(id, said) => {
             let key_hash = key_hash(&principal, ANSWERS, &sent.message_id);
             let idempotency = Some(Idempotency { key_hash, body_hash: sent.hash });
-            shared.store.say(principal, id, said, idempotency).await.map_err(plain)?
+            let message = NewMessage { said, message_id: sent.message_id, idempotency };
+            shared.store.say(principal, id, message).await.map_err(plain)?
         }
     };
     if let Some(push) = push {

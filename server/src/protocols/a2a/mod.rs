@@ -4,16 +4,21 @@
 //! into a task, and `handlers` do three things: extract, one call of the store, convert.
 
 mod card;
+mod change;
 mod earlier;
 mod error;
+mod halting;
 mod handlers;
+mod holding;
 mod parameters;
+mod pausing;
 mod projection;
 mod push;
 mod push_paths;
 mod reading;
 mod rest;
 mod rpc;
+mod stopped;
 mod streaming;
 mod wire;
 

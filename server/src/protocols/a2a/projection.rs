@@ -1,30 +1,74 @@
 //! From an intent with its question to a task of A2A: pure functions.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
+use domain::asking::errands::COMMENT;
 use domain::intent::fate::Fate;
 use domain::intent::status::Status as IntentStatus;
 use domain::suspension::errand::Via;
 use domain::suspension::{Resolution, ResolutionReason, ResponseType};
 use domain::wire::{EventView, SuspensionRecord};
 use serde_json::{Map, Value, json};
-use store::Matter;
+use store::{Heard, Matter};
 
-use super::wire::{Artifact, ArtifactUpdate, Message, Part, QUESTION, Role, State, Status, StatusUpdate, Task};
+use super::stopped::Stopped;
+use super::wire::{
+    Artifact, ArtifactUpdate, Message, PAUSE, PAUSED_STATE, Part, QUESTION, Role, State, Status, StatusUpdate, Task, timestamp,
+};
 
 /// The id of the artifact of an answer.
 const DECISION: &str = "decision";
 
+/// The extensions that a client has activated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Active {
+    /// That for questions.
+    pub(crate) question: bool,
+    /// That for pauses.
+    pub(crate) pause: bool,
+    /// That for a state of its own of work that is stopped.
+    pub(crate) paused_state: bool,
+}
+
+impl Active {
+    /// Whether the client wants to see the stop of the work in the status.
+    pub(crate) fn describes_pauses(self) -> bool {
+        self.pause || self.paused_state
+    }
+
+    /// The URIs of the extensions.
+    pub(crate) fn uris(self) -> Vec<&'static str> {
+        let all = [(self.question, QUESTION), (self.pause, PAUSE), (self.paused_state, PAUSED_STATE)];
+        all.into_iter().filter(|(is_active, _)| *is_active).map(|(_, uri)| uri).collect()
+    }
+}
+
+/// The media types of the parts that a client takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Modes {
+    pub(crate) text: bool,
+    pub(crate) data: bool,
+}
+
+impl Default for Modes {
+    fn default() -> Self {
+        Self { text: true, data: true }
+    }
+}
+
+impl Modes {
+    /// The artifact with the parts that the client takes.
+    fn of(self, artifact: Artifact) -> Artifact {
+        let takes = |part: &Part| if part.text.is_some() { self.text } else { self.data };
+        Artifact { parts: artifact.parts.into_iter().filter(takes).collect(), ..artifact }
+    }
+}
+
 /// The parts of a task that a client wants to see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// Whether the client has activated the extension for questions.
-    pub(crate) question: bool,
+    pub(crate) active: Active,
+    pub(crate) modes: Modes,
     pub(crate) artifacts: bool,
-}
-
-/// A time with milliseconds and `Z`, as A2A writes it.
-pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// The state of a task whose intent has this status; `None` for an intent that was abandoned, because the status does not say why.
@@ -59,55 +103,77 @@ pub(crate) fn state(matter: &Matter) -> State {
 /// A task.
 pub(crate) fn task(matter: &Matter, shown: Shown) -> Task {
     let open = matter.record.as_ref().filter(|record| record.resolution.is_none());
-    let metadata = open.filter(|_| shown.question).map(|record| {
+    let asks = open.filter(|_| shown.active.question).map(|record| {
         let mut facts = json!({ "kind": "awaiting_input" });
         if matter.may_answer {
             facts["handle"] = json!(record.id);
         }
-        Map::from_iter([(QUESTION.to_owned(), facts)])
+        (QUESTION.to_owned(), facts)
     });
+    let stops = matter.stop.as_ref().map(|record| (PAUSE.to_owned(), Stopped::of(record).members(matter.may_resume)));
+    let metadata = Map::from_iter(asks.into_iter().chain(stops));
     Task {
         id: matter.intent_id.to_string(),
         context_id: matter.context_id.clone(),
         status: status(matter, shown),
-        artifacts: if shown.artifacts { artifact(matter).into_iter().collect() } else { Vec::new() },
+        artifacts: artifact(matter).filter(|_| shown.artifacts).map(|artifact| shown.modes.of(artifact)).into_iter().collect(),
         history: matter.said.iter().filter_map(|event| said(matter, event)).collect(),
-        metadata,
+        metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
     }
 }
 
 /// The status of a task, with words for people and agents that read it.
 pub(crate) fn status(matter: &Matter, shown: Shown) -> Status {
+    if let Some(record) = &matter.stop {
+        return stopped_status(matter, &Stopped::of(record), shown, record.suspended_at);
+    }
     let state = state(matter);
     let record = matter.record.as_ref();
     let parts = match (state, record) {
         (State::AuthRequired | State::InputRequired, Some(record)) => {
             let mut parts = vec![Part::text(asked(matter, record))];
-            if shown.question {
+            if shown.active.question {
                 parts.push(Part::data(facts(matter, record)));
             }
             parts
         }
         (State::Failed, record) => vec![Part::text(failed(record))],
         (State::Canceled, _) => vec![Part::text("The question was withdrawn.")],
-        (State::Submitted | State::Working | State::Completed | State::AuthRequired | State::InputRequired, _) => Vec::new(),
+        (State::AuthRequired | State::InputRequired, None) => Vec::new(),
+        (State::Submitted | State::Working | State::Paused | State::Completed, _) => Vec::new(),
     };
     let number = record.map_or(0, |record| record.version);
     let extensions = if parts.len() > 1 { vec![QUESTION] } else { Vec::new() };
-    let message = (!parts.is_empty()).then(|| Message {
+    let message = (!parts.is_empty()).then(|| message(matter, &number.to_string(), parts, extensions));
+    Status { state, message, timestamp: timestamp(matter.changed_at), pause: None }
+}
+
+/// The status of a task whose work is stopped.
+pub(crate) fn stopped_status(matter: &Matter, stopped: &Stopped, shown: Shown, at: DateTime<Utc>) -> Status {
+    let number = format!("stop:{}", at.timestamp_millis());
+    Status {
+        state: if shown.active.paused_state { State::Paused } else { State::Working },
+        message: Some(message(matter, &number, vec![Part::text(stopped.in_words())], Vec::new())),
+        timestamp: timestamp(at),
+        pause: shown.active.describes_pauses().then(|| stopped.pause(matter.may_resume)),
+    }
+}
+
+/// A message of this server about a status.
+fn message(matter: &Matter, number: &str, parts: Vec<Part>, extensions: Vec<&'static str>) -> Message {
+    Message {
         message_id: format!("{}:status:{number}", matter.intent_id),
         context_id: matter.context_id.clone(),
         task_id: matter.intent_id.to_string(),
         role: Role::Agent,
         parts,
         extensions,
-    });
-    Status { state, message, timestamp: timestamp(matter.changed_at) }
+    }
 }
 
 /// A change of the status of a task.
 pub(crate) fn status_update(matter: &Matter, status: Status) -> StatusUpdate {
-    StatusUpdate { task_id: matter.intent_id.to_string(), context_id: matter.context_id.clone(), status }
+    StatusUpdate { task_id: matter.intent_id.to_string(), context_id: matter.context_id.clone(), status, metadata: None }
 }
 
 /// The words of a question that is open.
@@ -115,14 +181,46 @@ fn asked(matter: &Matter, record: &SuspensionRecord) -> String {
     let question = &record.question;
     let until = record.expires_at.map_or_else(String::new, |at| format!(" The deadline is {}.", timestamp(at)));
     if matter.may_answer {
-        let misunderstood = if matter.misunderstood { "Your words are no answer to the question. " } else { "" };
-        return format!("{misunderstood}{question}\n\n{}{until}", answers(record));
+        let is_misunderstood = matter.heard == Heard::NotUnderstood;
+        let misunderstood = if is_misunderstood { "Your words are no answer to the question. " } else { "" };
+        let grounds = in_lines(&grounds(record));
+        return format!("{misunderstood}{question}\n\n{grounds}{}{until}", answers(record));
     }
     let people = match record.notify_to.as_slice() {
         [] => "A person has to answer".to_owned(),
         people => format!("A person has to answer (asked: {})", people.join(", ")),
     };
     format!("{people}: {question}\n\nThere is nothing for you to do but to wait: subscribe to this task, or get it again.{until}")
+}
+
+/// The members of a record, with their names here, from which a person decides: those who may answer see them.
+const GROUNDS: [(&str, &str, &str); 8] = [
+    ("risk", "risk", "Risk"),
+    ("reversibility", "reversibility", "Reversibility"),
+    ("explanation", "explanation", "Explanation"),
+    ("proposal", "proposal", "Proposed action"),
+    ("action_digest", "actionDigest", "Digest of the action"),
+    ("editable", "editable", "Members that may be edited"),
+    ("context", "context", "Context"),
+    ("comment_on_refusal", "commentOnRefusal", "A refusal needs a comment"),
+];
+
+/// The facts from which a person decides: the name of each, its heading, and the fact.
+fn grounds(record: &SuspensionRecord) -> Vec<(&'static str, &'static str, Value)> {
+    let mut members = json!(record);
+    let mut given = GROUNDS.map(|(member, name, heading)| (name, heading, members[member].take())).to_vec();
+    given.retain(|(_, _, fact)| !fact.is_null() && *fact != json!({}));
+    given
+}
+
+/// The facts as text, for clients that know no extension.
+fn in_lines(grounds: &[(&str, &str, Value)]) -> String {
+    let line = |(name, fact): (&String, &Value)| format!("\n- {name}: {}", in_words(fact));
+    let one = |(_, heading, fact): &(&str, &str, Value)| match fact {
+        Value::Object(members) => format!("{heading}:{}\n\n", members.iter().map(line).collect::<String>()),
+        fact => format!("{heading}: {}\n\n", in_words(fact)),
+    };
+    grounds.iter().map(one).collect()
 }
 
 /// Which answers a question takes, in words.
@@ -160,6 +258,9 @@ fn facts(matter: &Matter, record: &SuspensionRecord) -> Value {
     }
     if matter.may_answer {
         facts["suspensionId"] = json!(record.id);
+        for (name, _, fact) in grounds(record) {
+            facts[name] = fact;
+        }
     }
     facts
 }
@@ -208,8 +309,8 @@ fn in_words(value: &Value) -> String {
 }
 
 /// The outcome of an errand, as an item of a stream.
-pub(crate) fn artifact_update(matter: &Matter) -> Option<ArtifactUpdate> {
-    let artifact = artifact(matter)?;
+pub(crate) fn artifact_update(matter: &Matter, modes: Modes) -> Option<ArtifactUpdate> {
+    let artifact = modes.of(artifact(matter)?);
     let (task_id, context_id) = (matter.intent_id.to_string(), matter.context_id.clone());
     Some(ArtifactUpdate { task_id, context_id, artifact, last_chunk: true })
 }
@@ -230,6 +331,12 @@ fn said(matter: &Matter, event: &EventView) -> Option<Message> {
             let came_by_message = payload.get("via") == Some(&json!(Via::A2a));
             let role = if came_by_message { Role::User } else { Role::Agent };
             (own_id(), role, text("choice_label").map_or(value, str::to_owned))
+        }
+        COMMENT => {
+            let came_by_message = payload.get("via") == Some(&json!(Via::A2a));
+            let role = if came_by_message { Role::User } else { Role::Agent };
+            let message_id = text("message_id").filter(|id| came_by_message && !id.is_empty());
+            (message_id.map_or_else(own_id, str::to_owned), role, text("text")?.to_owned())
         }
         _ => return None,
     };
@@ -254,7 +361,11 @@ mod tests {
 
     use super::*;
 
-    const BARE: Shown = Shown { question: false, artifacts: true };
+    const BARE: Shown = Shown {
+        active: Active { question: false, pause: false, paused_state: false },
+        modes: Modes { text: true, data: true },
+        artifacts: true,
+    };
 
     fn at(seconds: i64) -> DateTime<Utc> {
         DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
@@ -313,7 +424,9 @@ mod tests {
             record: Some(SuspensionRecord::of(&suspension(ending), &question)),
             may_answer: false,
             said: Vec::new(),
-            misunderstood: false,
+            heard: Heard::default(),
+            stop: None,
+            may_resume: false,
         }
     }
 
@@ -366,7 +479,7 @@ mod tests {
     fn the_asker_sees_no_id_of_the_question_and_no_way_to_answer() {
         let open = matter(IntentStatus::SuspendedAwaitingInput, Some(Fate::Open), None);
         let id = open.record.as_ref().unwrap().id.expose();
-        let extended = Shown { question: true, ..BARE };
+        let extended = Shown { active: Active { question: true, ..Active::default() }, ..BARE };
         let shown = json!(task(&open, extended)).to_string();
         assert!(!shown.contains(&id) && shown.contains("nothing for you to do") && shown.contains("ops@example.com"), "{shown}");
         let may_answer = Matter { may_answer: true, ..open };

@@ -13,8 +13,8 @@ use store::NewPush;
 use super::earlier;
 use super::error::Error;
 use super::parameters::{no_tenant, params, task_id};
-use super::projection::{Shown, state, state_of, task, timestamp};
-use super::wire::{Item, State};
+use super::projection::{Shown, state, state_of, task};
+use super::wire::{Item, State, timestamp};
 use crate::edge::problem::Failure;
 use crate::edge::pushes::{Change, PushSecrets, Pushes};
 use crate::edge::shared::Shared;
@@ -237,7 +237,7 @@ fn usable(pushes: &Pushes, config: &Config) -> Result<String, Error> {
 pub(super) async fn perform(shared: &Shared, principal: Principal, call: PushCall) -> Result<Value, Error> {
     let PushCall { task, wanted, is_earlier } = call;
     let pushes = shared.doors.push.as_ref().ok_or_else(Error::no_push)?;
-    let plain = |failure: Failure| Error::from(failure, false);
+    let plain = |failure: Failure| Error::from(failure, Wants::Other);
     let shown = |subscription: &Subscription| shown(pushes, subscription, is_earlier);
     match wanted {
         Wanted::Create(config) => {
@@ -280,7 +280,7 @@ async fn create_in(
     let id = if config.id.is_empty() { task.to_string() } else { config.id };
     let sealed = pushes.seal(task, &id, &config.secrets, &*shared.entropy).ok_or_else(Error::no_push)?;
     let new = NewPush { id: SubscriptionId(fresh), intent_id: task, url, push: Push { id, sealed } };
-    shared.store.create_push(principal, new).await.map_err(|error| Error::from(error.into(), false))
+    shared.store.create_push(principal, new).await.map_err(|error| Error::from(error.into(), Wants::Other))
 }
 
 /// A configuration as its maker sees it. The token and the credentials are not shown again.

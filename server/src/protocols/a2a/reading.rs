@@ -14,8 +14,10 @@ use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 use store::ErrandFilter;
 
+use super::change::Halting;
 use super::error::{Error, in_camel};
 use super::parameters::{no_tenant, params, task_id};
+use super::projection::Modes;
 use super::push::{self, Config, PushCall};
 use super::wire::{JSON, QUESTION};
 use crate::edge::body::Json;
@@ -55,6 +57,8 @@ pub(crate) enum Operation {
     },
     /// The push configurations of a task.
     Push(Box<PushCall>),
+    /// A call of an extension for pauses.
+    Halt(Halting),
     /// The card for callers with a key.
     Card,
 }
@@ -68,6 +72,10 @@ pub(crate) struct Sent {
     /// The conversation that the message names.
     pub(crate) context_id: Option<String>,
     pub(crate) history: usize,
+    /// The media types that the client takes.
+    pub(crate) modes: Modes,
+    /// Whether the client does not want to wait until the task has ended or needs something.
+    pub(crate) at_once: bool,
     pub(crate) content: Content,
     /// The push configuration that it brings along.
     pub(crate) push: Option<Config>,
@@ -101,9 +109,7 @@ struct Configuration {
     accepted_output_modes: Vec<String>,
     task_push_notification_config: Option<Value>,
     history_length: Option<i64>,
-    /// Both waiting states interrupt, so a call returns at once in both modes.
-    #[serde(rename = "returnImmediately")]
-    _return_immediately: bool,
+    return_immediately: bool,
 }
 
 #[derive(Deserialize)]
@@ -168,10 +174,7 @@ pub(crate) fn send(given: Value, streams: bool) -> Result<Operation, Error> {
     let SendParams { tenant, message, configuration, .. } = params(given)?;
     no_tenant(&tenant)?;
     let push = configuration.task_push_notification_config.map(push::of_message).transpose()?;
-    let modes = &configuration.accepted_output_modes;
-    if !modes.is_empty() && !modes.iter().any(|mode| [JSON, TEXT, "*/*"].contains(&mode.as_str())) {
-        return Err(Error::content_type(format!("this server writes {JSON} and {TEXT}")));
-    }
+    let modes = modes(&configuration.accepted_output_modes)?;
     let history = history(configuration.history_length, HISTORY_MAX).map_err(Error::invalid)?;
     if message.role != "ROLE_USER" {
         return Err(Error::wrong("message.role", "must be ROLE_USER"));
@@ -189,12 +192,24 @@ pub(crate) fn send(given: Value, streams: bool) -> Result<Operation, Error> {
     let pieces = message.parts.into_iter().enumerate().map(|(number, part)| piece(number, part));
     let pieces = pieces.collect::<Result<Vec<_>, _>>()?;
     let extended = message.metadata.and_then(|mut metadata| metadata.remove(QUESTION));
+    let at_once = configuration.return_immediately;
     let content = if message.task_id.is_empty() {
         Content::Asks(question(pieces, extended).map(Box::new))
     } else {
         Content::Answers(task_id(&message.task_id)?, answer(pieces, extended, context_id.clone()))
     };
-    Ok(Operation::Send { sent: Sent { message_id: message.message_id, hash, context_id, history, content, push }, streams })
+    let message_id = message.message_id;
+    Ok(Operation::Send { sent: Sent { message_id, hash, context_id, history, modes, at_once, content, push }, streams })
+}
+
+/// The media types that a client takes; a client that names none takes all.
+fn modes(accepted: &[String]) -> Result<Modes, Error> {
+    let takes = |mode: &str, family: &str| accepted.iter().any(|named| [mode, family, "*/*"].contains(&named.as_str()));
+    if accepted.is_empty() {
+        return Ok(Modes::default());
+    }
+    let modes = Modes { text: takes(TEXT, "text/*"), data: takes(JSON, "application/*") };
+    if modes.text || modes.data { Ok(modes) } else { Err(Error::content_type(format!("this server writes {JSON} and {TEXT}"))) }
 }
 
 fn piece(number: usize, part: PartIn) -> Result<Piece, Error> {
@@ -280,7 +295,7 @@ fn in_a_question(error: FieldError) -> FieldError {
 const MEMBERS: &[&str] = &["retryPolicy", "escalationLadder", "explanation", "quorum", "assignees", "questions", "choices"];
 
 /// The members of an object under the names that the API gives them.
-fn snake_members(members: Map<String, Value>, deeper: &[&str]) -> Result<Map<String, Value>, Errors> {
+pub(crate) fn snake_members(members: Map<String, Value>, deeper: &[&str]) -> Result<Map<String, Value>, Errors> {
     let mut named = Map::new();
     for (name, value) in members {
         if name.contains('_') {
@@ -321,6 +336,12 @@ struct AnswerIn {
     value: Option<Value>,
     #[serde(default)]
     metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    responded_by: Option<String>,
+    #[serde(default)]
+    proposal: Option<Map<String, Value>>,
+    #[serde(default)]
+    based_on: Option<String>,
 }
 
 /// The answer of a message.
@@ -332,14 +353,15 @@ fn answer(pieces: Vec<Piece>, extended: Option<Value>, context_id: Option<String
             let message = "an answer is one text or one part with data";
             return Err(vec![FieldError::new("message.parts", "count", message)]);
         };
-        return Ok(Said { suspension_id: None, context_id, words: Words::Text(text), metadata: None, via });
+        return Ok(Said { context_id, ..Said::words(Words::Text(text), via) });
     };
     if !texts.is_empty() {
         let message = "must be one text or one part with data, and not both";
         return Err(vec![FieldError::new("message.parts", UNSUPPORTED, message)]);
     }
-    let AnswerIn { suspension_id, value, metadata } = Json(data).into()?;
-    Ok(Said { suspension_id, context_id, words: Words::Value(value.unwrap_or_default()), metadata, via })
+    let AnswerIn { suspension_id, value, metadata, responded_by, proposal, based_on } = Json(data).into()?;
+    let words = Words::Value(value.unwrap_or_default());
+    Ok(Said { suspension_id, context_id, words, metadata, responded_by, proposal, based_on, via })
 }
 
 #[derive(Deserialize)]
@@ -591,18 +613,21 @@ mod tests {
         };
         let all = filtered(json!({})).unwrap();
         assert_eq!((all.limit, all.messages, all.fate, all.context_id), (PAGE_DEFAULT, 0, None, None));
-        let some = filtered(json!({"status": "TASK_STATE_CANCELED", "pageSize": 100, "pageToken": "5-7", "contextId": "c",
-            "statusTimestampAfter": "2026-11-24T08:00:00Z", "historyLength": 1_000, "includeArtifacts": true}));
+        let some = filtered(
+            json!({"status": "TASK_STATE_CANCELED", "pageSize": 100, "pageToken": "5-01a20114-994c-7e8e-b24b-975054fd6315", "contextId": "c",
+            "statusTimestampAfter": "2026-11-24T08:00:00Z", "historyLength": 1_000, "includeArtifacts": true}),
+        );
         let some = some.unwrap();
         assert_eq!(
             (some.limit, some.fate, some.before.map(|place| place.to_string())),
-            (100, Some(Fate::Withdrawn), Some("5-7".into()))
+            (100, Some(Fate::Withdrawn), Some("5-01a20114-994c-7e8e-b24b-975054fd6315".into()))
         );
         for (wrong, field) in [
             (json!({"status": "TASK_STATE_WORKING"}), "status"),
             (json!({"pageSize": 0}), "pageSize"),
             (json!({"pageSize": 101}), "pageSize"),
             (json!({"pageToken": "x"}), "pageToken"),
+            (json!({"pageToken": "5-7"}), "pageToken"),
             (json!({"pageToken": "9".repeat(200)}), "pageToken"),
             (json!({"pageToken": format!("5-{}", "0".repeat(99))}), "pageToken"),
             (json!({"statusTimestampAfter": "yesterday"}), "statusTimestampAfter"),

@@ -8,7 +8,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::problem::edge;
 use serde_json::{Map, Value, json};
 
-use super::error::Error;
+use super::error::{Error, Wants, Words};
+use super::halting;
 use super::handlers::{Reply, activated, is_current, perform, shown, version};
 use super::reading::{self, Operation};
 use super::rpc::head;
@@ -31,6 +32,9 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
         one("/message:stream", post(Work::Answer, send_and_follow));
         one("/tasks", get(Work::List, list));
         one("/tasks/{task_id}:cancel", post(Work::Write, cancel));
+        one("/tasks/{task_id}:pause", post(Work::Write, pause));
+        one("/tasks/{task_id}:resume", post(Work::Write, resume));
+        one("/tasks/{task_id}:awaitResumption", post(Work::Write, park));
         // The protocol's definition says GET, and the table in its text says POST.
         routes.keyed(SURFACE, "/tasks/{task_id}:subscribe", [get(Work::Read, subscribe), post(Work::Read, subscribe)]);
         routes.keyed(SURFACE, "/tasks/{task_id}", [get(Work::Look, get_task)]);
@@ -42,7 +46,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 /// A request that is refused before it is read.
 fn refused(failure: Failure) -> actix_web::Error {
     let is_no_route = failure.entry == edge::NO_ROUTE;
-    let error = if is_no_route { Error::no_method("there is nothing at this path") } else { Error::from(failure, false) };
+    let error = if is_no_route { Error::no_method("there is nothing at this path") } else { Error::from(failure, Wants::Other) };
     InternalError::from_response("refused", in_form(JSON, &error)).into()
 }
 
@@ -90,7 +94,7 @@ pub(super) async fn answer(request: HttpRequest, shared: Data<Shared>, operation
 
 /// The body of a request.
 pub(super) fn body(request: &HttpRequest) -> Result<Value, Error> {
-    Json::of(request).map(|Json(body)| body).map_err(|failure| Error::from(failure, false))
+    Json::of(request).map(|Json(body)| body).map_err(|failure| Error::from(failure, Wants::Other))
 }
 
 async fn send(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
@@ -104,7 +108,7 @@ async fn send_and_follow(request: HttpRequest, shared: Data<Shared>) -> HttpResp
 }
 
 async fn get_task(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let operation = named(&request, query(&request)).and_then(reading::get);
+    let operation = named(&request, "id", query(&request)).and_then(reading::get);
     answer(request, shared, operation).await
 }
 
@@ -113,19 +117,42 @@ async fn list(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
     answer(request, shared, operation).await
 }
 
-async fn cancel(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let body = body(&request).and_then(|body| match body {
+/// The members of the body of a request.
+fn members(request: &HttpRequest) -> Result<Map<String, Value>, Error> {
+    match body(request)? {
         Value::Object(members) => Ok(members),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Err(Error::wrong("body", "must be an object"))
         }
-    });
-    let operation = body.and_then(|members| named(&request, members)).and_then(reading::cancel);
+    }
+}
+
+async fn cancel(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    let operation = members(&request).and_then(|members| named(&request, "id", members)).and_then(reading::cancel);
     answer(request, shared, operation).await
 }
 
+/// A call of an extension for pauses.
+async fn halt(request: HttpRequest, shared: Data<Shared>, read: halting::Read) -> HttpResponse {
+    let given = || members(&request).and_then(|members| named(&request, "taskId", members));
+    let operation = halting::served(shown(&request).active).and_then(|()| given()).and_then(|given| read(Words::Revised, given));
+    answer(request, shared, operation.map(Operation::Halt)).await
+}
+
+async fn pause(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    halt(request, shared, halting::pause).await
+}
+
+async fn resume(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    halt(request, shared, halting::resume).await
+}
+
+async fn park(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    halt(request, shared, halting::park).await
+}
+
 async fn subscribe(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let operation = named(&request, query(&request)).and_then(reading::subscribe);
+    let operation = named(&request, "id", query(&request)).and_then(reading::subscribe);
     answer(request, shared, operation).await
 }
 
@@ -134,10 +161,10 @@ async fn extended_card(request: HttpRequest, shared: Data<Shared>) -> HttpRespon
 }
 
 /// The parameters with the task that the path names.
-fn named(request: &HttpRequest, mut members: Map<String, Value>) -> Result<Value, Error> {
+fn named(request: &HttpRequest, member: &str, mut members: Map<String, Value>) -> Result<Value, Error> {
     let id = json!(request.match_info().get("task_id").unwrap_or_default());
-    if members.insert("id".to_owned(), id.clone()).is_some_and(|given| given != id) {
-        return Err(Error::wrong("id", "must be that of the path, or be left out"));
+    if members.insert(member.to_owned(), id.clone()).is_some_and(|given| given != id) {
+        return Err(Error::wrong(member, "must be that of the path, or be left out"));
     }
     Ok(Value::Object(members))
 }

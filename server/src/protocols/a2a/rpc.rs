@@ -1,7 +1,9 @@
 //! The binding JSON-RPC, in the versions 1.0 and 0.3, and the public card.
 
 use actix_web::error::InternalError;
-use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{
+    CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Data};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
@@ -10,8 +12,10 @@ use sha2::{Digest, Sha256};
 
 use super::card::{card, earlier_card};
 use super::earlier;
-use super::error::Error;
-use super::handlers::{Reply, activated, is_current, perform, shown, version};
+use super::error::{Error, Wants};
+use super::halting;
+use super::handlers::{EXTENSIONS, Reply, activated, is_current, perform, shown, version};
+use super::projection::Active;
 use super::push;
 use super::reading::{self, Operation, Sent};
 use super::streaming::Frame;
@@ -34,7 +38,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// A call that is refused before it is read.
 fn refused(failure: Failure) -> actix_web::Error {
-    let response = in_form(&Value::Null, &Error::from(failure, false));
+    let response = in_form(&Value::Null, &Error::from(failure, Wants::Other));
     InternalError::from_response("refused", response).into()
 }
 
@@ -62,7 +66,8 @@ pub(super) fn head(response: &mut actix_web::HttpResponseBuilder, status: u16, e
 
 /// Shows the card, without a key.
 async fn public_card(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let body = card(&shared.doors).to_string();
+    let shown = shown(&request);
+    let body = card(&shared.doors, shown.active).to_string();
     let digest: [u8; 8] = Sha256::digest(&body)[..8].try_into().unwrap_or_default();
     let etag = format!("\"{:016x}\"", u64::from_be_bytes(digest));
     let known = request.headers().get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
@@ -71,7 +76,11 @@ async fn public_card(request: HttpRequest, shared: Data<Shared>) -> HttpResponse
     response.insert_header((CACHE_CONTROL, CARD_SECONDS)).insert_header((ETAG, etag));
     let changed = shared.doors.opened_at.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
     response.insert_header((LAST_MODIFIED, changed)).content_type("application/json");
-    if is_known { response.finish() } else { response.body(body) }
+    // The card says more to a client that knows the extension for pauses.
+    response.insert_header((VARY, EXTENSIONS));
+    let mut response = if is_known { response.finish() } else { response.body(body) };
+    activated(shown, &mut response);
+    response
 }
 
 /// The versions that JSON-RPC has here.
@@ -116,7 +125,7 @@ impl Dialect {
 async fn call(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
     let body = match Json::of(&request) {
         Ok(Json(body)) => body,
-        Err(failure) => return in_form(&Value::Null, &Error::from(failure, false)),
+        Err(failure) => return in_form(&Value::Null, &Error::from(failure, Wants::Other)),
     };
     let call = match jsonrpc::call(body) {
         Ok(call) => call,
@@ -132,21 +141,21 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
     let is_earlier = dialect == Dialect::Earlier;
     let mut operation = match push::read(method, &params, is_earlier, shared.doors.push.is_some()) {
         Some(call) => Operation::Push(Box::new(call?)),
-        None => operation(method, params)?,
+        None => operation(method, params, shown(&request).active)?,
     };
     if let Operation::Send { sent: Sent { push: Some(push), .. }, .. } = &mut operation
         && is_earlier
     {
         push.set_earlier();
     }
-    placed(&request, &shared, &operation).await.map_err(|failure| Error::from(failure, false))?;
+    placed(&request, &shared, &operation).await.map_err(|failure| Error::from(failure, Wants::Other))?;
     let id = call.id.clone();
     let frame: Frame = {
         let id = id.clone();
         Box::new(move |item: &Item| jsonrpc::result(&id, &dialect.result(json!(item))))
     };
     let is_earlier_card = matches!(operation, Operation::Card) && dialect == Dialect::Earlier;
-    let earlier_card = is_earlier_card.then(|| earlier_card(&shared.doors));
+    let earlier_card = is_earlier_card.then(|| earlier_card(&shared.doors, shown(&request).active));
     let result = match perform(&request, shared, operation, frame).await? {
         Reply::Stream(mut response) => {
             activated(shown(&request), &mut response);
@@ -164,7 +173,7 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
 /// an answer; reads of agents would otherwise keep out the people who open their link.
 async fn placed(request: &HttpRequest, shared: &Shared, operation: &Operation) -> Result<(), Failure> {
     let work = match operation {
-        Operation::Send { .. } | Operation::Cancel { .. } => return Ok(()),
+        Operation::Send { .. } | Operation::Cancel { .. } | Operation::Halt(_) => return Ok(()),
         Operation::Get { .. } => Work::Look,
         Operation::List(..) => Work::List,
         Operation::Push(_) | Operation::Subscribe { .. } | Operation::Card => Work::Read,
@@ -182,8 +191,11 @@ async fn placed(request: &HttpRequest, shared: &Shared, operation: &Operation) -
     Ok(())
 }
 
-/// The operation that a method of 1.0 is.
-fn operation(method: &str, params: Value) -> Result<Operation, Error> {
+/// The operation that a method of 1.0 is, or a method of an extension that the client has activated.
+fn operation(method: &str, params: Value, active: Active) -> Result<Operation, Error> {
+    if let Some((words, read)) = halting::method(method) {
+        return halting::served(active).and_then(|()| read(words, params)).map(Operation::Halt);
+    }
     match method {
         "SendMessage" => reading::send(params, false),
         "SendStreamingMessage" => reading::send(params, true),
@@ -215,9 +227,17 @@ mod tests {
         let call = |method: &str| Call { id: json!(1), method: method.to_owned(), params: json!({}) };
         assert!(Dialect::Earlier.translated(&call("tasks/get")).is_ok());
         assert_eq!(Dialect::Earlier.translated(&call("GetTask")).unwrap_err().code, -32601);
-        assert_eq!(operation("tasks/get", json!({})).unwrap_err().code, -32601);
-        for unknown in ["tasks/pause", "PauseTask", "tasks/resume", "ResumeTask", "AwaitTaskResumption", "getTask", ""] {
-            assert_eq!(operation(unknown, json!({})).unwrap_err().code, -32601, "{unknown}");
+        let none = Active::default();
+        assert_eq!(operation("tasks/get", json!({}), none).unwrap_err().code, -32601);
+        for unknown in ["getTask", "", "pauseTask"] {
+            assert_eq!(operation(unknown, json!({}), none).unwrap_err().code, -32601, "{unknown}");
+        }
+        // The methods of an extension are there for those that have activated it.
+        let active = Active { pause: true, ..none };
+        for method in ["tasks/pause", "PauseTask", "tasks/resume", "ResumeTask", "AwaitTaskResumption", "tasks/await_resumption"]
+        {
+            assert_eq!(operation(method, json!({}), none).unwrap_err().code, -32601, "{method}");
+            assert_eq!(operation(method, json!({}), active).unwrap_err().code, -32602, "{method}");
         }
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName};
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use chrono::{DateTime, Utc};
 use domain::intent::status::Status as IntentStatus;
+use domain::intent::stop_event::StopEvent;
 use domain::wire::EventView;
 use futures_util::stream::unfold;
 use serde_json::Value;
@@ -18,8 +20,10 @@ use store::{Matter, StoreError, StreamCursor, StreamOf, Streamed};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::projection::{Shown, artifact_update, state, state_of, status, status_update, task, timestamp};
-use super::wire::{Item, State, Status};
+use super::pausing::{resumed_update, stop_update};
+use super::projection::{Shown, artifact_update, state, state_of, status, status_update, task};
+use super::stopped::Stopped;
+use super::wire::{Item, State, Status, timestamp};
 use crate::edge::admission::{Class, Place};
 use crate::edge::auth::Caller;
 use crate::edge::connection::{Exchange, UnderWay};
@@ -85,6 +89,7 @@ pub(super) fn stream(
         under_way: None,
         ready: String::new(),
         told: state(first),
+        stopped: first.stop.as_ref().map(Stopped::of),
         has_ended: state(first).is_final(),
         alive_at: now + ALIVE_EVERY,
         look_at: now,
@@ -122,6 +127,8 @@ struct Reader {
     ready: String,
     /// The state that was told last.
     told: State,
+    /// The stop that was told last, while it lasts.
+    stopped: Option<Stopped>,
     has_ended: bool,
     alive_at: Instant,
     look_at: Instant,
@@ -135,7 +142,7 @@ impl Reader {
         // The connection takes the request for ended once the head of the response is sent. So the stream tells it that a request is
         // under way.
         if let (None, Some(exchange)) = (&self.under_way, &self.exchange) {
-            self.under_way = Some(exchange.begin());
+            self.under_way = Some(exchange.begin_stream());
         }
         while self.ready.is_empty() && !self.has_ended {
             self.wait().await?;
@@ -197,7 +204,8 @@ impl Reader {
 
     /// Tells what an event changes; returns false if the task could not be read.
     async fn take(&mut self, event: &EventView) -> io::Result<bool> {
-        if event.event_type != "status_changed" || self.has_ended {
+        let stop = stop_event(event);
+        if event.event_type != "status_changed" && stop.is_none() || self.has_ended {
             return Ok(true);
         }
         let StreamOf::Log(id) = self.of else { return Ok(true) };
@@ -206,6 +214,11 @@ impl Reader {
             Err(StoreError::Rejected(_)) => return Err(broken("the key may not read this any more")),
             Err(_) => return Ok(false),
         };
+        let at = domain::base::time::parse(&event.created_at).unwrap_or(matter.changed_at);
+        if let Some(stop) = stop {
+            self.halt(&matter, &stop, at);
+            return Ok(true);
+        }
         let changed = event.payload.get("new_status").cloned().unwrap_or_default();
         let Ok(changed) = serde_json::from_value::<IntentStatus>(changed) else { return Ok(true) };
         let now = state(&matter);
@@ -214,10 +227,9 @@ impl Reader {
             return Ok(true);
         }
         // The words of a status are those of the task as it is now; a status that has passed has none.
-        let message = status(&matter, self.shown).message.filter(|_| new == now);
-        let at = domain::base::time::parse(&event.created_at).unwrap_or(matter.changed_at);
-        let status = Status { state: new, message, timestamp: timestamp(at) };
-        if let Some(update) = artifact_update(&matter).filter(|_| new == State::Completed) {
+        let message = status(&matter, self.shown).message.filter(|_| new == now && matter.stop.is_none());
+        let status = Status { state: new, message, timestamp: timestamp(at), pause: None };
+        if let Some(update) = artifact_update(&matter, self.shown.modes).filter(|_| new == State::Completed) {
             self.tell(&Item::ArtifactUpdate(Box::new(update)));
         }
         self.tell(&Item::StatusUpdate(Box::new(status_update(&matter, status))));
@@ -225,11 +237,41 @@ impl Reader {
         Ok(true)
     }
 
+    /// Tells that the work is stopped, or goes on.
+    fn halt(&mut self, matter: &Matter, event: &StopEvent, at: DateTime<Utc>) {
+        let told = self.stopped.take_if(|told| told.id == event.suspension_id());
+        self.stopped = match (Stopped::begun(event, at), event) {
+            // A stop that begins is told once: the task with which the stream began may have had it already.
+            (Some(_), _) if told.is_some() => told,
+            (Some(begun), _) => {
+                self.tell(&Item::StatusUpdate(Box::new(stop_update(matter, &begun, self.shown))));
+                Some(begun)
+            }
+            (None, StopEvent::Resumed(resumed)) => {
+                if let Some(told) = told {
+                    self.tell(&Item::StatusUpdate(Box::new(resumed_update(matter, &told, resumed, at))));
+                }
+                None
+            }
+            (None, StopEvent::Closed(_)) => None,
+            (None, _) => told,
+        };
+        self.told = State::Working;
+    }
+
     fn tell(&mut self, item: &Item) {
         // JSON holds no line break, so each item is one line of data.
         let block = format!("data: {}\n\n", (self.frame)(item));
         self.ready.push_str(&block);
     }
+}
+
+/// The event as one about a stop; `None` if it is about something else.
+fn stop_event(event: &EventView) -> Option<StopEvent> {
+    if !event.event_type.starts_with("lifecycle.") {
+        return None;
+    }
+    StopEvent::read(&event.event_type, &Value::Object(event.payload.clone()))?.ok()
 }
 
 /// The error that breaks the connection, so that the client does not see a clean end.

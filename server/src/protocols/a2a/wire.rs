@@ -1,12 +1,22 @@
 //! The objects of A2A 1.0, as they are written: JSON with names in camelCase. Those of 0.3 are made from these ([`super::earlier`]).
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The URI of the extension for questions: a data part with it is a question, or says which answers a question takes.
 pub(crate) const QUESTION: &str = "urn:placet:a2a:question:v1";
+/// The URI of the extension for pauses: calls that stop work and let it go on, and the stop in the status of a task.
+pub(crate) const PAUSE: &str = "urn:placet:a2a:pause:v1";
+/// The URI of the extension for a state of its own of work that is stopped.
+pub(crate) const PAUSED_STATE: &str = "urn:placet:a2a:paused-state:v1";
 /// The media type of every data part.
 pub(crate) const JSON: &str = "application/json";
+
+/// A time with milliseconds and `Z`, as A2A writes it.
+pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
 
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +29,9 @@ pub(crate) enum State {
     InputRequired,
     #[serde(rename = "TASK_STATE_AUTH_REQUIRED")]
     AuthRequired,
+    /// Only clients that have activated the extension for it see this state.
+    #[serde(rename = "TASK_STATE_PAUSED")]
+    Paused,
     #[serde(rename = "TASK_STATE_COMPLETED")]
     Completed,
     #[serde(rename = "TASK_STATE_FAILED")]
@@ -31,7 +44,7 @@ impl State {
     /// Whether a task stays in this state.
     pub(crate) fn is_final(self) -> bool {
         match self {
-            Self::Submitted | Self::Working | Self::InputRequired | Self::AuthRequired => false,
+            Self::Submitted | Self::Working | Self::InputRequired | Self::AuthRequired | Self::Paused => false,
             Self::Completed | Self::Failed | Self::Canceled => true,
         }
     }
@@ -89,6 +102,30 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<Message>,
     pub(crate) timestamp: String,
+    /// The stop of the work; only clients that have activated an extension for it see this member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pause: Option<Pause>,
+}
+
+/// The stop of the work of a task, as the revised proposal has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pause {
+    pub(crate) initiated_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    pub(crate) paused_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paused_until: Option<String>,
+    /// Only a caller that may let the work go on sees it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resume_token: Option<String>,
+    /// Whether this caller may let the work go on.
+    pub(crate) resumable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) conditions: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resume_mode: Option<&'static str>,
 }
 
 /// The outcome of a task.
@@ -123,6 +160,8 @@ pub(crate) struct StatusUpdate {
     pub(crate) task_id: String,
     pub(crate) context_id: String,
     pub(crate) status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metadata: Option<Map<String, Value>>,
 }
 
 /// A new artifact of a task.

@@ -1,0 +1,26 @@
+//! A call that stops the work of a task or lets it go on, as it was read.
+
+use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
+use domain::wire::{ParkRequest, PauseRequest, ResumeRequest};
+
+use super::error::Words;
+
+type Errors = Vec<FieldError>;
+
+/// A call of an extension for pauses.
+#[derive(Clone, Debug)]
+pub(crate) struct Halting {
+    pub(crate) id: IntentId,
+    pub(crate) words: Words,
+    pub(crate) change: Change,
+}
+
+/// The change that the call wants.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Pause(PauseRequest),
+    /// The conditions, or the rules that they break, are known only to the domain.
+    Park(Result<ParkRequest, Errors>),
+    Resume(ResumeRequest),
+}

@@ -1,0 +1,88 @@
+//! The right to stop the work on an intent, and to let it go on: the facts on which that depends, and the decision.
+
+use chrono::{DateTime, Utc};
+use domain::base::name::form;
+use domain::intent::Intent;
+use domain::people::access::Permission;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
+use domain::people::stopping::{Stopped, Work};
+use domain::suspension::Asker;
+use domain::suspension::stop::Stop;
+
+use crate::reads::is_at_home;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, EdgeKind, IntentRow, RowsResult};
+
+/// Decides whether a principal may stop the work on an intent, or let it go on. The intent comes with its agents and entries, as far as the
+/// decision depends on them.
+pub(crate) fn may<R: ReadRows>(
+    rows: &mut R,
+    (rid, intent): (i64, &Intent),
+    stop: Option<&Stop>,
+    (principal, action): (&Principal, Action),
+    now: DateTime<Utc>,
+) -> Decided<()> {
+    let parent = if is_at_home(principal, intent) { None } else { parent_of(rows, rid)? };
+    let workers = if action == Action::Resume { workers(rows, rid, now)? } else { Vec::new() };
+    let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: stop.holder() });
+    let work = Work {
+        created_by: &intent.created_by,
+        parent_created_by: parent.as_ref(),
+        assigned: &intent.assigned,
+        entries: &intent.entries,
+        workers: &workers,
+        stopped,
+    };
+    Ok(authorize(principal, action, Object::Work(work)))
+}
+
+/// Whether a principal may let a stopped intent go on.
+pub(crate) fn may_resume<R: ReadRows>(
+    rows: &mut R,
+    row: &IntentRow,
+    stop: &Stop,
+    principal: &Principal,
+    now: DateTime<Utc>,
+) -> RowsResult<bool> {
+    let mut intent = row.intent.clone();
+    if !is_at_home(principal, &intent) {
+        intent.assigned = rows.assigned(row.rid)?;
+        intent.entries = rows.entries(row.rid)?.into_iter().map(|row| row.entry).filter(|entry| entry.is_in_force(now)).collect();
+    }
+    Ok(may(rows, (row.rid, &intent), Some(stop), (principal, Action::Resume), now)?.is_ok())
+}
+
+/// The agents' keys by which the intent is worked on: those of the agents that are assigned to it, and of those that may write it by an
+/// entry. A revoked key counts: its owner is the agent's all the same.
+fn workers<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Vec<Asker>> {
+    let mut names = rows.assigned(rid)?;
+    for row in rows.entries(rid)? {
+        if row.entry.permission >= Permission::Write && row.entry.is_in_force(now) {
+            names.push(row.entry.principal_id);
+        }
+    }
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = names.iter().map(|name| form(name)).collect();
+    // A key acts for the agents below its name as well, as `Principal::may_act_for` says.
+    let is_below = |name: &str, own: &str| name.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let mut keys = rows.keys()?;
+    keys.retain(|key| {
+        let (own, subject) = (form(&key.name), form(&key.subject));
+        key.role == Role::Agent && names.iter().any(|name| is_below(name, &own) || *name == subject)
+    });
+    Ok(keys.into_iter().map(|key| Asker { name: key.name, owner: key.owner }).collect())
+}
+
+/// The creator of the parent of the intent.
+fn parent_of<R: ReadRows>(rows: &mut R, rid: i64) -> RowsResult<Option<Asker>> {
+    Ok(parent(rows, rid)?.map(|parent| parent.intent.created_by))
+}
+
+/// The parent of the intent in this row.
+pub(crate) fn parent<R: ReadRows>(rows: &mut R, rid: i64) -> RowsResult<Option<IntentRow>> {
+    let edges = rows.needing(&[rid], Some(EdgeKind::Child), 1)?;
+    edges.first().map(|edge| rows.intent_at(edge.intent)).transpose()
+}

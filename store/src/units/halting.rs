@@ -1,0 +1,94 @@
+//! Stops the work of an intent, and lets it go on, for callers of other protocols: they name the intent, and get it back as a matter.
+//!
+//! Guarantee: these callers have the same rights and get the same refusals as callers of the API. Mechanism: each unit gives the command
+//! that the API gives. Failure: none of its own.
+
+use domain::asking::errands::{Said, Words};
+use domain::asking::stopping;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::intent::command::Command;
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::suspension::errand::Via;
+use domain::suspension::stop_refusal::StopRefusal;
+use domain::wire::ResumeRequest;
+use uuid::Uuid;
+
+use super::errands::say;
+use super::execute::execute;
+use crate::matter::{Halted, Matter, matter_halted};
+use crate::request::{Outcome, Precondition, Request, Target, Unreadable};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
+use crate::stopped::open_stop;
+use crate::surroundings::Env;
+
+pub(crate) fn halt<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (principal, id): (&Principal, IntentId),
+    command: &Result<Command, Unreadable>,
+) -> Decided<Halted> {
+    commanded(rows, env, (principal, id), command.clone())
+}
+
+/// Gives a command about the stop of an intent.
+fn commanded<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (principal, id): (&Principal, IntentId),
+    command: Result<Command, Unreadable>,
+) -> Decided<Halted> {
+    let request = Request {
+        principal: principal.clone(),
+        target: Target::Intent(id),
+        precondition: Precondition::None,
+        idempotency: None,
+        command,
+        trace_parent: None,
+    };
+    let stop = match execute(rows, env, &request)? {
+        Ok(Outcome::Stop(stop)) => *stop,
+        Ok(_) => return Err(RowsError::Inconsistent("a command about a stop has another outcome")),
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let matter = matter_halted(rows.reads(), principal, id, (env.clock.now(), env.watch))?;
+    Ok(matter.map(|matter| {
+        let changed_at = stop.resolved_at.map_or(matter.changed_at, |at| at.max(matter.changed_at));
+        Halted { matter: Matter { changed_at, ..matter }, stop: Some(stop) }
+    }))
+}
+
+pub(crate) fn go_on<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    (principal, id): (&Principal, IntentId),
+    resume: &ResumeRequest,
+    via: Via,
+) -> Decided<Halted> {
+    let Some(row) = rows.reads().intent(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let input = resume.input.as_ref().filter(|input| !input.is_null());
+    if let (Some(_), Some(input)) = (row.open_suspension, input) {
+        let said = Said { suspension_id: resume.handle.clone(), ..Said::words(Words::Value(input.clone()), via) };
+        let matter = say(rows, env, (principal, id), &Ok(said), ("", None))?;
+        return Ok(matter.map(|matter| Halted { matter, stop: None }));
+    }
+    let named = resume.handle.as_deref().and_then(SuspensionId::parse);
+    let suspension_id = stopped(rows, &row)?.or(named).unwrap_or(SuspensionId(Uuid::nil()));
+    let command = stopping::resuming(suspension_id, resume.clone());
+    let command = command.map_err(|errors| Unreadable { action: Action::Resume, errors });
+    let halted = commanded(rows, env, (principal, id), command)?;
+    Ok(halted.map_err(|rejection| match rejection {
+        // No question is open, so the id names nothing of this intent.
+        Rejection::Stop(refusal) if *refusal == StopRefusal::NotStopped && row.open_suspension.is_none() => {
+            Rejection::NotActive { status: row.intent.status.as_str().into() }
+        }
+        rejection => rejection,
+    }))
+}
+
+/// The open stop of an intent.
+fn stopped<R: Rows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<SuspensionId>> {
+    Ok(open_stop(rows.reads(), row)?.map(|(stop, _)| stop.suspension.id))
+}

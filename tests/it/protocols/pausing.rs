@@ -1,0 +1,238 @@
+//! Pause, resume and park by A2A: an extension that only those see who name it.
+
+use domain::people::principal::Role;
+use harness::api::{Api, Reply};
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+use super::following::Items;
+use super::{Rpc, says, state};
+
+const PAUSE: &str = "urn:placet:a2a:pause:v1";
+const PAUSED_STATE: &str = "urn:placet:a2a:paused-state:v1";
+
+/// Calls a method of JSON-RPC with these extensions.
+async fn call(api: &Api, extensions: &str, method: &str, params: Value) -> Reply {
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let request = api.request("POST", "a2a").header("a2a-version", "1.0").header("a2a-extensions", extensions);
+    api.send(request.json(&call)).await
+}
+
+/// The result of a call that succeeds.
+async fn done(api: &Api, method: &str, params: Value) -> Value {
+    let reply = call(api, PAUSE, method, params).await.ok();
+    assert!(reply["error"].is_null(), "{method}: {reply}");
+    reply["result"].clone()
+}
+
+/// The code and the reason of a call that fails.
+async fn failed(api: &Api, method: &str, params: Value) -> (i64, String) {
+    let reply = call(api, PAUSE, method, params).await.body;
+    let error = &reply["error"];
+    (error["code"].as_i64().unwrap_or_default(), error["data"][0]["reason"].as_str().unwrap_or_default().to_owned())
+}
+
+/// The task as a client with these extensions sees it.
+async fn seen(api: &Api, extensions: &str, id: &str) -> Value {
+    call(api, extensions, "GetTask", json!({"id": id})).await.ok()["result"].clone()
+}
+
+on_each_store! {
+    /// A whole pause in the words of the proposal, with a restart in the middle: the handle is kept in no memory, only those who may let
+    /// the work go on see it, and it counts once.
+    async fn work_is_paused_and_goes_on_in_the_words_of_the_proposal(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        let paused = done(&operator, "tasks/pause", json!({"taskId": id, "reason": "operator review", "mode": "finish_step", "metadata": {}})).await;
+        assert_eq!((&paused["taskId"], &paused["state"], &paused["reason"]), (&json!(id), &json!("paused-by-client"), &json!("operator review")));
+        assert_eq!((&paused["pausedAt"], &paused["initiator"]), (&json!("2026-11-24T08:00:00.000Z"), &json!("client")));
+        let handle = paused["handle"].as_str().unwrap().to_owned();
+        assert_eq!(done(&operator, "tasks/pause", json!({"taskId": id})).await, paused, "a second pause is the first one");
+        app.restart().await;
+        let (agent, operator) = (app.agent(), app.operator());
+        let shown = seen(&agent, PAUSE, &id).await;
+        assert!(!shown.to_string().contains(&handle), "the agent gets no handle: {shown}");
+        assert_eq!(shown["metadata"][PAUSE]["state"], "paused-by-client");
+        let resume = |handle: &str| json!({"taskId": id, "handle": handle, "input": "go on", "continueTranscript": false});
+        assert_eq!(failed(&agent, "tasks/resume", resume(&handle)).await, (-32043, "forbidden".into()));
+        let (_, other) = app.agent().ask(json!({})).await;
+        assert_eq!(failed(&operator, "tasks/resume", resume(&other)).await, (-32012, "suspension_mismatch".into()));
+        assert_eq!(failed(&operator, "tasks/resume", resume("no-handle")).await, (-32012, "suspension_mismatch".into()));
+        app.advance(5).await;
+        let resumed = done(&operator, "tasks/resume", resume(&handle)).await;
+        assert_eq!(resumed, json!({"taskId": id, "state": "working", "previousState": "paused-by-client", "cause": "explicit_resume",
+            "hadResumeInput": true, "continueTranscript": false, "resumedAt": "2026-11-24T08:00:05.000Z"}));
+        assert_eq!(failed(&operator, "tasks/resume", resume(&handle)).await, (-32012, "already_resolved".into()));
+        assert_eq!(failed(&operator, "tasks/resume", json!({"taskId": id})).await, (-32011, "not_active".into()));
+        assert_eq!(agent.status(id.parse().unwrap()).await, "active");
+    }
+
+    /// The same in the words of the revision: other codes, and the task as the result.
+    async fn work_is_paused_and_goes_on_in_the_words_of_the_revision(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        let task = done(&operator, "PauseTask", json!({"taskId": id, "reason": "Wait."})).await;
+        assert_eq!((state(&task), &task["id"]), ("TASK_STATE_WORKING", &json!(id)));
+        let pause = task["status"]["pause"].clone();
+        let token = pause["resumeToken"].as_str().unwrap().to_owned();
+        assert_eq!(pause, json!({"initiatedBy": "PAUSE_INITIATOR_CLIENT", "reason": "Wait.", "pausedAt": "2026-11-24T08:00:00.000Z",
+            "resumeToken": token, "resumable": true}));
+        let path = format!("a2a/tasks/{id}:resume");
+        let resume = |token: &str| {
+            let request = operator.request("POST", &path).header("a2a-version", "1.0").header("a2a-extensions", PAUSE);
+            operator.send(request.json(&json!({"resumeToken": token})))
+        };
+        let wrong = resume("other").await;
+        assert_eq!((wrong.status, &wrong.body["error"]["details"][0]["reason"]), (409, &json!("suspension_mismatch")));
+        let task = resume(&token).await.ok();
+        assert_eq!((state(&task), &task["status"]["pause"]), ("TASK_STATE_WORKING", &Value::Null));
+        assert_eq!(failed(&operator, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await, (-32011, "already_resolved".into()));
+        let unknown = "01a20114-994c-7e8e-b24b-975054fd6315";
+        agent.complete(id.parse().unwrap()).await;
+        for (method, words) in [("tasks/pause", -32011), ("PauseTask", -32010), ("tasks/await_resumption", -32011), ("AwaitTaskResumption", -32010)] {
+            let by = if method.to_lowercase().contains("await") { &agent } else { &operator };
+            assert_eq!(failed(by, method, json!({"taskId": id, "reason": "r"})).await.0, words, "{method}");
+            assert_eq!(failed(by, method, json!({"taskId": unknown, "reason": "r"})).await, (-32001, "TASK_NOT_FOUND".into()));
+        }
+        assert_eq!(failed(&operator, "PauseTask", json!({"taskId": id, "mode": "now"})).await.0, -32602);
+    }
+
+    /// The state of stopped work depends on what the client knows: a client that named nothing reads a state that it knows.
+    async fn each_client_sees_a_stop_in_its_words(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        done(&operator, "PauseTask", json!({"taskId": id})).await;
+        for (extensions, wanted, described) in [
+            ("", "TASK_STATE_WORKING", false),
+            ("urn:example:other", "TASK_STATE_WORKING", false),
+            (PAUSE, "TASK_STATE_WORKING", true),
+            (PAUSED_STATE, "TASK_STATE_PAUSED", true),
+            ("urn:placet:a2a:pause:v1, urn:placet:a2a:paused-state:v1", "TASK_STATE_PAUSED", true),
+        ] {
+            let task = seen(&agent, extensions, &id).await;
+            assert_eq!((state(&task), task["status"]["pause"].is_object()), (wanted, described), "{extensions}");
+            assert!(task["status"]["message"]["parts"][0]["text"].as_str().unwrap().contains("paused"), "{task}");
+        }
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": id}});
+        let earlier = agent.send(agent.request("POST", "a2a").header("a2a-extensions", PAUSED_STATE).json(&call)).await.ok();
+        assert_eq!(earlier["result"]["status"]["state"], "paused-by-client");
+        // The proposal is written in the names of 0.3, so a client of that version has it as well.
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/resume", "params": {"taskId": id}});
+        let earlier = operator.send(operator.request("POST", "a2a").header("a2a-extensions", PAUSE).json(&call)).await.ok();
+        assert_eq!(earlier["result"]["state"], "working");
+    }
+
+    /// A client that names no extension has none of its calls, and the card says which there are.
+    async fn the_calls_are_there_for_those_who_name_the_extension(app: &mut TestApp) {
+        let (agent, operator, anonymous) = (app.agent(), app.operator(), app.anonymous());
+        let id = agent.active_intent().await.to_string();
+        for method in ["tasks/pause", "PauseTask", "tasks/resume", "ResumeTask", "tasks/await_resumption", "AwaitTaskResumption"] {
+            assert_eq!(call(&operator, "urn:placet:a2a:question:v1", method, json!({"taskId": id})).await.ok()["error"]["code"], -32601);
+        }
+        for verb in ["pause", "resume", "awaitResumption"] {
+            let request = operator.request("POST", &format!("a2a/tasks/{id}:{verb}")).header("a2a-version", "1.0");
+            let refused = operator.send(request.json(&json!({}))).await;
+            assert_eq!((refused.status, &refused.body["error"]["details"][0]["reason"]), (404, &json!("METHOD_NOT_FOUND")), "{verb}");
+        }
+        assert_eq!(agent.status(id.parse().unwrap()).await, "active");
+        let named = call(&operator, "urn:placet:a2a:pause:v1,urn:placet:a2a:question:v1,urn:x", "PauseTask", json!({"taskId": id})).await;
+        assert_eq!(named.headers["a2a-extensions"], "urn:placet:a2a:question:v1, urn:placet:a2a:pause:v1");
+        let card = async |extensions: &str| {
+            let request = anonymous.request("GET", ".well-known/agent-card.json").header("a2a-extensions", extensions);
+            anonymous.send(request).await
+        };
+        let plain = card("").await;
+        assert!(plain.body["capabilities"]["supportsPause"].is_null(), "a strict parser refuses it: {}", plain.text);
+        let declared = plain.body["capabilities"]["extensions"].as_array().unwrap().clone();
+        let pause = declared.iter().find(|extension| extension["uri"] == PAUSE).unwrap();
+        assert_eq!((&pause["required"], &pause["params"]["modes"][0]), (&json!(false), &json!("finish_step")));
+        assert!(declared.iter().any(|extension| extension["uri"] == PAUSED_STATE));
+        let flat = card(PAUSE).await;
+        assert_eq!((&flat.body["capabilities"]["supportsPause"], &flat.headers["vary"].to_str().unwrap().to_lowercase()), (&json!(true), &"a2a-extensions".to_owned()));
+        assert_ne!(flat.headers["etag"], plain.headers["etag"]);
+    }
+
+    /// The working agent parks itself, and an event lets it go on. The conditions keep the rules and the errors of the API.
+    async fn an_agent_parks_itself_until_an_event_comes(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        let park = |conditions: Value| json!({"taskId": id, "reason": "waiting on ci/build:1234", "conditions": conditions});
+        let wrong = call(&agent, PAUSE, "tasks/await_resumption", park(json!({"timeout": {"durationMinutes": 0}, "when": 1}))).await.body;
+        let fields: Vec<_> = wrong["error"]["data"][1]["fieldViolations"].as_array().unwrap().iter().map(|one| one["field"].clone()).collect();
+        assert_eq!((&wrong["error"]["code"], &fields), (&json!(-32602), &vec![json!("conditions.when"), json!("conditions.timeout.durationMinutes")]));
+        let conditions = json!({"onEvent": "ci.build.completed:1234", "timeout": {"durationMinutes": 30, "onTimeout": "fail"}});
+        assert_eq!(failed(&operator, "AwaitTaskResumption", park(conditions.clone())).await, (-32043, "forbidden".into()));
+        let parked = done(&agent, "tasks/await_resumption", park(conditions.clone())).await;
+        assert_eq!((&parked["state"], &parked["conditions"]), (&json!("paused-by-agent"), &conditions));
+        assert!(parked["handle"].is_string(), "the agent may resume what it has parked");
+        app.restart().await;
+        let (agent, operator) = (app.agent(), app.operator());
+        let pause = seen(&operator, PAUSED_STATE, &id).await["status"]["pause"].clone();
+        assert_eq!((&pause["initiatedBy"], &pause["resumeMode"]), (&json!("PAUSE_INITIATOR_AGENT"), &json!("RESUME_MODE_EXTERNAL_EVENT")));
+        assert_eq!(pause["pausedUntil"], "2026-11-24T08:30:00.000Z");
+        assert_eq!(failed(&operator, "PauseTask", json!({"taskId": id})).await, (-32010, "not_active".into()));
+        operator.post("api/v1/events", json!({"name": "ci.build.completed:1234"})).await.ok();
+        assert_eq!(state(&seen(&agent, PAUSED_STATE, &id).await), "TASK_STATE_WORKING");
+        assert_eq!(agent.status(id.parse().unwrap()).await, "active");
+    }
+
+    /// The input of a resumption is an answer where a question is open: the same rules, and the asker never.
+    async fn an_input_answers_the_question_that_is_open(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (intent, question) = agent.ask(json!({})).await;
+        let id = intent.to_string();
+        let resume = |input: &str| json!({"taskId": id, "handle": question, "input": input});
+        assert_eq!(failed(&agent, "tasks/resume", resume("approve")).await, (-32043, "self_response".into()));
+        assert_eq!(failed(&operator, "tasks/resume", resume("perhaps")).await.0, -32602);
+        assert_eq!(failed(&operator, "tasks/resume", json!({"taskId": id})).await, (-32011, "not_suspended".into()));
+        assert_eq!(failed(&operator, "PauseTask", json!({"taskId": id})).await, (-32010, "not_active".into()));
+        let other = json!({"taskId": id, "resumeToken": "6d1f", "input": "approve"});
+        assert_eq!(failed(&operator, "ResumeTask", other).await, (-32011, "suspension_mismatch".into()));
+        let answered = done(&operator, "tasks/resume", resume("approve")).await;
+        assert_eq!((&answered["state"], &answered["previousState"]), (&json!("working"), &json!("input-required")));
+        let events = agent.events(intent).await;
+        let resumed = events.iter().find(|event| event["event_type"] == "intent.resumed").unwrap();
+        assert_eq!((&resumed["payload"]["via"], &resumed["payload"]["value"]), (&json!("a2a"), &json!("approve")));
+    }
+
+    /// A stream tells a stop once, and its end with the reason; a message does not lift it.
+    async fn a_stream_tells_that_work_is_stopped_and_goes_on(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        let mut items = Items::open(&agent, "SubscribeToTask", json!({"id": id})).await;
+        assert_eq!(state(&items.next().await.unwrap()["task"]), "TASK_STATE_WORKING");
+        done(&operator, "tasks/pause", json!({"taskId": id, "reason": "Wait."})).await;
+        let told = items.next().await.unwrap()["statusUpdate"].clone();
+        assert_eq!((state(&told), &told["metadata"][PAUSE]["reason"]), ("TASK_STATE_WORKING", &json!("Wait.")));
+        assert!(told["status"]["pause"].is_null() && told["metadata"][PAUSE]["handle"].is_null(), "{told}");
+        let mut late = Items::open(&operator, "SubscribeToTask", json!({"id": id})).await;
+        assert!(late.next().await.unwrap()["task"]["metadata"][PAUSE]["handle"].is_string());
+        assert_eq!(Rpc(&operator).error("SendMessage", says(&id, "n", &json!([{"text": "approve"}]))).await.1, -32004);
+        done(&operator, "tasks/resume", json!({"taskId": id})).await;
+        let told = items.next().await.unwrap()["statusUpdate"].clone();
+        assert_eq!(told["metadata"][PAUSE]["cause"], "explicit_resume");
+        assert_eq!(late.next().await.unwrap()["statusUpdate"], told, "all streams tell the same");
+        agent.complete(id.parse().unwrap()).await;
+        assert_eq!(items.next().await.unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+    }
+
+    /// The agent above pauses the work of another without reading it, and lets go on what it has paused itself.
+    async fn the_agent_above_sees_the_stop_and_nothing_else(app: &mut TestApp) {
+        let boss = Api::new(&app.base, Some(&app.new_key(Role::Agent, "boss").await));
+        let agent = app.agent();
+        let parent = boss.active_intent().await;
+        let grant = json!({"principal_id": "test-agent", "permission": "write"});
+        boss.post(&format!("api/v1/intents/{parent}/acl/entries"), grant).await.ok();
+        let child = agent.post(&format!("api/v1/intents/{parent}/children"), json!({"title": "part", "status": "active"})).await.ok();
+        let id = child["id"].as_str().unwrap().to_owned();
+        let asked = agent.post(&format!("api/v1/intents/{id}/approvals"), json!({"action": "a secret action"})).await;
+        assert_eq!(asked.status, 200);
+        let task = done(&boss, "PauseTask", json!({"taskId": id})).await;
+        assert!(!task.to_string().contains("secret"), "{task}");
+        let token = task["status"]["pause"]["resumeToken"].clone();
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        assert_eq!(failed(&stranger, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await, (-32001, "TASK_NOT_FOUND".into()));
+        assert_eq!(failed(&agent, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await.0, -32043);
+        assert_eq!(state(&done(&boss, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await), "TASK_STATE_WORKING");
+    }
+}
