@@ -38,7 +38,6 @@ use crate::edge::doors::Doors;
 use crate::edge::instance::{INSTANCE_SECRET, Instance};
 use crate::edge::settings::Settings;
 use crate::edge::shared::Shared;
-use crate::edge::stamps::{STAMP_SECRET, Stamps};
 use crate::edge::turns::Turns;
 use crate::log::checkpoints::Checkpoints;
 use crate::log::hook::Hook;
@@ -136,10 +135,9 @@ impl App {
         recover(&*store).await?;
         log::begin::begin(&*store, config.roster.clone()).await?;
         let settings = Settings::of(&config, address);
-        let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
-        let link_secret = store.secret(LINK_SECRET).await?;
-        let stamps = Stamps::new(store.secret(STAMP_SECRET).await?);
+        let (nonce_secret, link_secret) = (store.secret("answer-page-nonce").await?, store.secret(LINK_SECRET).await?);
+        let stamps = crate::edge::stamps::Stamps::of(&*store).await?;
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let wakes = Arc::new(wakes::Wakes::new(resources.clone(), wake_endpoints));

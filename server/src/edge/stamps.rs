@@ -5,9 +5,10 @@ use domain::asking::attesting::{hex, stamped_text};
 use domain::wire::LifecycleStamp;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use store::{Store, StoreError};
 
 /// The name of the secret in the database from which stamps are made; the secret is used for nothing else.
-pub(crate) const STAMP_SECRET: &str = "lifecycle-receipts";
+const STAMP_SECRET: &str = "lifecycle-receipts";
 /// How many bytes of the hash of a key are its name.
 const KEY_ID_BYTES: usize = 8;
 
@@ -17,8 +18,13 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    pub(crate) fn new(secret: [u8; 32]) -> Self {
-        Self { secret }
+    /// The stamps of the server on this database.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub(crate) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+        Ok(Self { secret: store.secret(STAMP_SECRET).await? })
     }
 
     /// The stamp of a time.

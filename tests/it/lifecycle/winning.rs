@@ -22,15 +22,9 @@ use super::pausing::id_of;
 
 /// The rounds, unless a variable asks for others.
 const ROUNDS: usize = 24;
-/// The events that end a question or a stop.
-const ENDINGS: [&str; 6] = [
-    "intent.resumed",
-    "intent.suspension_cancelled",
-    "intent.suspension_expired",
-    "intent.suspension_undeliverable",
-    "lifecycle.closed",
-    "lifecycle.resumed",
-];
+/// The events that end a question or a stop. One that no person was told of has another one before that of its end, and counts once.
+const ENDINGS: [&str; 5] =
+    ["intent.resumed", "intent.suspension_cancelled", "intent.suspension_expired", "lifecycle.closed", "lifecycle.resumed"];
 /// The refusals of our own API to those who lost.
 const LOST: [&str; 5] = ["already_resolved", "expired", "not_active", "not_suspended", "invalid_transition"];
 /// The refusals of A2A to those who lost: the suspension has ended, the task has, the task cannot be cancelled any more.
