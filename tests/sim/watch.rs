@@ -583,6 +583,7 @@ impl Watch {
         for (id, by) in &self.released {
             let model = self.suspension_named(id).ok_or("I22: a stop that ended is gone")?;
             let ended = model.resolution.as_ref().ok_or("I22: a resumption that was acknowledged is gone")?;
+            must!(ended.resolution != "cancelled", "I51: {by} was told that an intent goes on which was closed");
             must!(
                 ended.resolution == "responded",
                 "I49: told that the intent goes on, but the stop ended as {}",
