@@ -33,7 +33,7 @@ const WHOLE: &[(&str, &str)] = &[
     ),
     ("SELECT … FROM portfolios ORDER BY portfolios.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     (
-        "SELECT … FROM (subscriptions INNER JOIN intents ON (intents.rid = subscriptions.intent)) WHERE (subscriptions.expires_at",
+        "SELECT … FROM (subscriptions INNER JOIN intents ON (intents.rid = subscriptions.intent)) WHERE ((subscriptions.expires_at",
         "the newest come first, and a page of them is enough",
     ),
     ("SELECT completions.intent FROM completions ORDER BY", "a completed intent leaves the table within seconds"),
@@ -92,6 +92,7 @@ const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 100000
                            INSERT INTO subscriptions (id, intent, creator, creator_owner, key_id, event_types, webhook_url, created_at, expires_at, sequence, \
                            missed, tries, due_at) SELECT id, rid, 'agent-' || rid, 'owner', id, '[]', 'https://a.example/', now(), now() + interval '9 years', \
                            last_sequence, 0, 0, now() FROM intents; ANALYZE subscriptions; \
+                           INSERT INTO wake_posts SELECT 'endpoint', rid, 0, now() + rid * interval '1 minute' FROM suspensions; ANALYZE wake_posts; \
                            INSERT INTO graph_edges SELECT rid, kind, rid, false FROM intents, (VALUES (0), (1)) AS kinds (kind) ON CONFLICT DO NOTHING; \
                            ANALYZE graph_edges; \
                            INSERT INTO tasks (id, intent, status, facts, body) SELECT id, rid, 1, '{}', '{}' FROM intents ON CONFLICT DO NOTHING; ANALYZE tasks; \
