@@ -15,8 +15,8 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
 use channels::{
-    Channel, CheckpointPost, EmailChannel, EmailSettings, MemoryMailbox, Postbox, SignedHook, Subscribers, WebhookChannel,
-    Withheld, WitnessEndpoint,
+    Channel, CheckpointPost, EmailChannel, EmailSettings, MemoryMailbox, Postbox, SignedHook, WebhookChannel, Withheld,
+    WitnessEndpoint,
 };
 use chrono::TimeDelta;
 use domain::base::clock::Clock;
@@ -31,13 +31,14 @@ use store::{self, Database, PRODUCTION_MARK, Store, StoreError, Surroundings};
 use tokio::sync::watch;
 use url::Url;
 
-use crate::config::{Config, Limits, Mode, SubscriptionsConfig, site};
+use crate::config::{Config, Limits, Mode, site};
 use crate::edge::admission::Admission;
 use crate::edge::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
 use crate::edge::doors::Doors;
 use crate::edge::instance::{INSTANCE_SECRET, Instance};
 use crate::edge::settings::Settings;
 use crate::edge::shared::Shared;
+use crate::edge::stamps::Stamps;
 use crate::edge::turns::Turns;
 use crate::log::checkpoints::Checkpoints;
 use crate::log::hook::Hook;
@@ -48,7 +49,7 @@ use crate::observe::Witness;
 use crate::observe::metrics::Metrics;
 use crate::observe::traces::Traces;
 use crate::openid::{OPENID_SECRET, Provider};
-use crate::pages::{self, AllPages, DEVELOPMENT_SECRET, Development};
+use crate::pages::{self, AllPages, Development};
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
@@ -115,8 +116,7 @@ impl App {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        // The lanes, one per channel, are made before the database is opened, so that a server that cannot start leaves no
-        // database file.
+        // The lanes come before the database, so that a server that cannot start leaves no database file.
         let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
         let ways = ways(&config, mailbox.as_ref(), address)?;
@@ -131,33 +131,25 @@ impl App {
         let surroundings = surroundings.at(site(&public_url)).ruled_by(rules).waking(wake_rules);
         let store = store::open(&config.database, Exclusive::Serve, surroundings).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
-        release_leases(&*store).await?;
         recover(&*store).await?;
         log::begin::begin(&*store, config.roster.clone()).await?;
-        let settings = Settings::of(&config, address);
-        let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
-        let (nonce_secret, link_secret) = (store.secret("answer-page-nonce").await?, store.secret(LINK_SECRET).await?);
-        let stamps = crate::edge::stamps::Stamps::of(&*store).await?;
+        let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(Settings::of(&config, address));
+        let secrets = (store.secret("answer-page-nonce").await?, store.secret(LINK_SECRET).await?);
         let resources =
             Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let wakes = Arc::new(wakes::Wakes::new(resources.clone(), wake_endpoints));
         let deliveries = Deliveries::new(resources, ways.lanes, public_url.clone(), &config.asking);
         let logins = ways.logins.map(|postbox| Logins::new(postbox, store.clone(), public_url.clone()));
         let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone).with_logins(logins));
-        let mut development = None;
-        if let Some(mailbox) = &mailbox {
-            let secret = store.secret(DEVELOPMENT_SECRET).await?;
-            development = Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy));
-        }
-        let (public, secrets) = ((public_url.clone(), site(&public_url)), (nonce_secret, link_secret));
+        let development = Development::begin(mailbox.as_ref(), &deliveries, &*store, (&public_url, &*entropy)).await?;
+        let public = (public_url.clone(), site(&public_url));
         let pages = AllPages::new(public, secrets, api::document, development, deliveries.sends_logins());
         let issuer = issuer(&config, &public_url, (&*store, &clock)).await?;
         let pages = web::Data::new(pages.keeping(config.retention).with_issuer(issuer).with_inbox(config.inbox.clone()));
         let (checkpoints, second_places) =
             keepers_of_the_log(&config, (address, &public_url, ways.checkpoints), (&store, &clock, &metrics), &*entropy).await?;
         let push = edge::pushes::Pushes::open(config.a2a.push, &config.log, address, protocols::a2a::messages);
-        let SubscriptionsConfig { hosts, allow_subnets } = config.subscriptions;
-        let subscribers = Arc::new(Subscribers::new(hosts, allow_subnets, &[address]));
+        let subscribers = Arc::new(config.subscriptions.subscribers(address));
         let subscriptions =
             Arc::new(Subscriptions::new(store.clone(), subscribers.clone(), metrics.clone(), wakes).pushing(push.clone()));
         let shared = web::Data::new(Shared::new(
@@ -166,14 +158,17 @@ impl App {
             subscribers,
             (clock.clone(), entropy),
             metrics,
-            (instance.clone(), Doors::of(&public_url, (config.a2a.enabled, push), config.senders, clock.now()), stamps),
+            (
+                instance.clone(),
+                Doors::of(&public_url, (config.a2a.enabled, push), config.senders, clock.now()),
+                Stamps::of(&*store).await?,
+            ),
             &config.limits,
         ));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
-        let server = serve(listener, shared.clone(), pages.clone(), &config.limits)?;
         Ok(Self {
-            server,
+            server: serve(listener, shared.clone(), pages.clone(), &config.limits)?,
             address,
             public_url,
             mode: config.mode,
@@ -521,6 +516,7 @@ async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
 /// depends on time happens until the deadline loop has given every open question its time back. With many questions that takes
 /// minutes, in which people can answer.
 async fn recover(store: &dyn Store) -> anyhow::Result<()> {
+    release_leases(store).await?;
     let recovered = loop {
         let recovered = store.recover().await?;
         if !recovered.more {

@@ -21,7 +21,7 @@ const PAUSES_AT_ONCE: usize = 8;
 
 /// The outcome of a broadcast.
 #[derive(Clone, Debug, Default)]
-pub struct Heard {
+pub struct BroadcastOutcome {
     /// Each intent with its outcome, in the order of the ids, or the newest first.
     pub struck: Vec<(IntentId, Struck)>,
     /// The intent behind which the next call goes on; absent at the end.
@@ -32,13 +32,13 @@ pub struct Heard {
 pub trait Broadcasts {
     /// Pauses intents, each in a transaction of its own and by the unit of work of every pause. A call that breaks off has paused some of
     /// them; a repeated one pauses the others.
-    fn broadcast(&self, principal: Principal, wanted: Wanted<Broadcast>) -> Unit<'_, Heard>;
+    fn broadcast(&self, principal: Principal, wanted: Wanted<Broadcast>) -> Unit<'_, BroadcastOutcome>;
 }
 
 impl<B: Backend> Broadcasts for B {
-    fn broadcast(&self, principal: Principal, wanted: Wanted<Broadcast>) -> Unit<'_, Heard> {
+    fn broadcast(&self, principal: Principal, wanted: Wanted<Broadcast>) -> Unit<'_, BroadcastOutcome> {
         async move {
-            let mut heard = Heard::default();
+            let mut heard = BroadcastOutcome::default();
             let mut place = Place { before: None, left: u32::MAX };
             loop {
                 let (by, asked) = (principal.clone(), wanted.clone());

@@ -91,7 +91,7 @@ pub mod work;
 
 pub use self::alerts::Alerts;
 pub use self::audits::Audits;
-pub use self::broadcast::{Broadcasts, Heard};
+pub use self::broadcast::{BroadcastOutcome, Broadcasts};
 pub use self::damage::{Damaged, LogName};
 pub use self::database::{Database, open};
 pub use self::errands::Errands;

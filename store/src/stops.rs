@@ -187,7 +187,7 @@ fn stop_log<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId, 
     };
     let key = match credential {
         Some(Credential::ApiKey(id)) => rows.key(id)?,
-        _ => None,
+        Some(Credential::EmailLink(_) | Credential::Session(_)) | None => None,
     };
     Ok(Ok(StopLog { stop, began, ended, by_agent: key.is_some_and(|key| key.role == Role::Agent) }))
 }

@@ -61,6 +61,7 @@ pub(crate) struct WebhookFaults {
 
 /// One seed's world.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn for itself")]
 pub(crate) struct Plan {
     pub(crate) processes: usize,
     pub(crate) intents: u64,

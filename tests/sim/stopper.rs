@@ -101,7 +101,7 @@ async fn rest(world: &Arc<World>, agent: &mut Agent) {
         match world.draw(|chance| chance.below(8)) {
             0..3 => {
                 let stage = world.draw(|chance| *chance.pick(&Stage::ALL));
-                let settle = StopCommand::Settle { suspension_id: stop.id, stage };
+                let settle = StopCommand::Settle { suspension_id: stop.id, stage, handoff: None };
                 send(world, &principal, Target::Suspension(stop.id), settle).await;
             }
             3 => {
@@ -274,7 +274,8 @@ async fn fire(world: &Arc<World>, principal: &Principal, conditions: &Value) {
 async fn resume(world: &Arc<World>, principal: &Principal, stop: &Known) -> bool {
     let (suspension_id, era) = (stop.id, world.era());
     let continue_transcript = world.draw(|chance| chance.happens(50));
-    let resume = StopCommand::Resume { suspension_id, handle: None, input: Some(json!("go on")), continue_transcript };
+    let (input, asked_at) = (Some(json!("go on")), world.executor.now());
+    let resume = StopCommand::Resume { suspension_id, handle: None, input, continue_transcript, asked_at };
     let told = send(world, principal, Target::Suspension(stop.id), resume).await;
     if told && world.era() == era {
         let mut watch = world.watch.lock().unwrap();
@@ -347,9 +348,13 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
         }
         StopRefusal::TimeOver => (ended.as_ref().is_some_and(|ended| ended.by == SERVER), "resumption came too late"),
         StopRefusal::IntentEnded { .. } => (ended.is_some(), "resumption of a closed intent"),
-        StopRefusal::NotRunning { .. } | StopRefusal::NotStopped | StopRefusal::Mismatch | StopRefusal::StatusIsHeld => {
-            (false, "stop refused")
-        }
+        // Nothing ends work by this call in these worlds.
+        StopRefusal::NotRunning { .. }
+        | StopRefusal::NotStopped
+        | StopRefusal::Mismatch
+        | StopRefusal::StatusIsHeld
+        | StopRefusal::Ending
+        | StopRefusal::NoHandoff => (false, "stop refused"),
     };
     world.coverage.count(counted);
     if !is_true {

@@ -106,7 +106,8 @@ impl ModelIntent {
         let falls_back = matches!(open.on_timeout(), "resume_with_summary" | "resume_with_input");
         let mut model = ModelSuspension::default();
         (model.suspended_at, model.expires_at, model.max_attempts) = (at, expires_at, 1);
-        model.fallback_policy = if falls_back { "complete_with_fallback" } else { "fail" }.to_owned();
+        let policy = if falls_back { "complete_with_fallback" } else { "fail" };
+        policy.clone_into(&mut model.fallback_policy);
         (model.attempt, model.version) = (1, 1);
         self.suspensions.insert(id, model);
         self.stops.open = Some(open);

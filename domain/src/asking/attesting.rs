@@ -71,7 +71,7 @@ pub fn receipts(log: &StopLog, stamp: impl Fn(&str, DateTime<Utc>, &str) -> Life
     let initiator = match gone.cause {
         Cause::Timeout => "timeout",
         Cause::ExternalEvent | Cause::ConditionFired => "triggered",
-        Cause::ExplicitResume | Cause::Closed => {
+        Cause::ExplicitResume | Cause::Closed | Cause::Stopped | Cause::HandedOver => {
             if log.by_agent {
                 "parent"
             } else {
@@ -83,7 +83,7 @@ pub fn receipts(log: &StopLog, stamp: impl Fn(&str, DateTime<Utc>, &str) -> Life
     let source = match gone.cause {
         Cause::ConditionFired => trigger.map(|trigger| trigger.provider.as_str()),
         Cause::ExternalEvent => Some("on_event"),
-        Cause::ExplicitResume | Cause::Timeout | Cause::Closed => None,
+        Cause::ExplicitResume | Cause::Timeout | Cause::Closed | Cause::Stopped | Cause::HandedOver => None,
     };
     let went_on = ResumptionReceipt {
         handle: suspension.id,

@@ -68,6 +68,7 @@ fn code_of(is_late: bool) -> &'static str {
 
 impl StopRefusal {
     /// The same refusal of a request that came at this time.
+    #[must_use]
     pub fn seen_at(self, asked_at: DateTime<Utc>) -> Self {
         let Self::Lost { resumed_by, at, .. } = self else { return self };
         Self::Lost { resumed_by, at, is_late: at.is_some_and(|at| at < asked_at) }

@@ -25,7 +25,7 @@ const RESUMERS: &str = "operator or admin; an agent's for what it has parked or 
 pub(super) struct PauseArgs {
     /// The id of the intent.
     id: String,
-    /// How the agent is asked to stop: finish_step, wait_for_completion or interrupt_immediate.
+    /// How the agent is asked to stop: `finish_step`, `wait_for_completion` or `interrupt_immediate`.
     #[arg(long, default_value = "finish_step", value_parser = mode)]
     mode: Mode,
     /// The reason, for the agent and for people.
@@ -123,26 +123,23 @@ pub(super) fn whole(record: &StopRecord, columns: usize) -> String {
     let mut lines =
         vec![margins.ours(&format!("intent {} was {word} at {}{by}", record.intent_id, rfc3339(record.suspended_at)))];
     lines.extend(record.reason.as_deref().map(|reason| margins.labelled(reason, "reason  │ ")));
-    match record.resolution {
-        None => {
-            lines.push(margins.ours(&format!("open, stage {}", record.stage.as_str())));
-            lines.extend(record.expires_at.map(|at| margins.ours(&format!("until {}", rfc3339(at)))));
-            let conditions = record.conditions.as_ref().and_then(|conditions| serde_json::to_string(conditions).ok());
-            lines.extend(conditions.map(|conditions| margins.labelled(&conditions, "until   │ ")));
-        }
-        Some(_) => {
-            let cause = record.cause.map(|cause| serde_json::to_value(cause).unwrap_or_default());
-            let cause = cause.as_ref().and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-            let at = record.resolved_at.map(rfc3339).unwrap_or_default();
-            let by = record.resolved_by.as_deref().map(|by| format!(" by {}", name(by))).unwrap_or_default();
-            lines.push(margins.ours(&format!("ended at {at}{by}: {}", inert_line(&cause))));
-            lines.extend(record.input.as_ref().map(|input| margins.labelled(&typed(input), "input   │ ")));
-            lines.extend(record.handoff.as_ref().map(|handoff| margins.labelled(&typed(handoff), "handoff │ ")));
-            for child in &record.children {
-                let handoff = child.handoff.as_ref().map(typed).unwrap_or_default();
-                lines.push(margins.ours(&format!("its child {} was stopped as well", child.intent_id)));
-                lines.push(margins.labelled(&handoff, "handoff │ "));
-            }
+    if record.resolution.is_none() {
+        lines.push(margins.ours(&format!("open, stage {}", record.stage.as_str())));
+        lines.extend(record.expires_at.map(|at| margins.ours(&format!("until {}", rfc3339(at)))));
+        let conditions = record.conditions.as_ref().and_then(|conditions| serde_json::to_string(conditions).ok());
+        lines.extend(conditions.map(|conditions| margins.labelled(&conditions, "until   │ ")));
+    } else {
+        let cause = record.cause.map(|cause| serde_json::to_value(cause).unwrap_or_default());
+        let cause = cause.as_ref().and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+        let at = record.resolved_at.map(rfc3339).unwrap_or_default();
+        let by = record.resolved_by.as_deref().map(|by| format!(" by {}", name(by))).unwrap_or_default();
+        lines.push(margins.ours(&format!("ended at {at}{by}: {}", inert_line(&cause))));
+        lines.extend(record.input.as_ref().map(|input| margins.labelled(&typed(input), "input   │ ")));
+        lines.extend(record.handoff.as_ref().map(|handoff| margins.labelled(&typed(handoff), "handoff │ ")));
+        for child in &record.children {
+            let handoff = child.handoff.as_ref().map(typed).unwrap_or_default();
+            lines.push(margins.ours(&format!("its child {} was stopped as well", child.intent_id)));
+            lines.push(margins.labelled(&handoff, "handoff │ "));
         }
     }
     lines.join("\n")

@@ -205,8 +205,8 @@ impl Config {
             );
         }
         let bounce_to = args.mail_bounce_to.clone().or(file.mail_bounce_to).filter(|address| !address.is_empty());
-        let from = args.mail_from.clone().or(file.mail_from);
-        let mail = mail(smtp_url, from, bounce_to, args.smtp_insecure.or(file.smtp_insecure))?;
+        let mail =
+            mail(smtp_url, args.mail_from.clone().or(file.mail_from), bounce_to, args.smtp_insecure.or(file.smtp_insecure))?;
         if !mode.is_development() && mail.is_none() && file.channels.webhook.is_empty() {
             bail!(
                 "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or name a [[channels.webhook]] in the file, or start it with --dev"
@@ -217,11 +217,9 @@ impl Config {
         // Development keeps mails in memory, so there the e-mail channel always exists.
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
-        let passkeys = public_url.as_ref().and_then(site).is_some();
         let openid = file.login.resolve(&secret_from_environment)?;
-        let recent_logins = openid.is_some();
-        let floors = floors::resolve(file.agents, file.floors, passkeys, recent_logins)?;
-        let able = (passkeys, recent_logins);
+        let (passkeys, recent_logins) = (public_url.as_ref().and_then(site).is_some(), openid.is_some());
+        let (able, floors) = ((passkeys, recent_logins), floors::resolve(file.agents, file.floors, passkeys, recent_logins)?);
         let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions, able, floors };
         let asking = asking(mode, &operators, notify_allow, rules, channels, unknown)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);

@@ -1,6 +1,9 @@
 //! The endpoints that agents may subscribe to the events of intents.
 
+use std::net::SocketAddr;
+
 use anyhow::bail;
+use channels::Subscribers;
 use ipnet::IpNet;
 use serde::Deserialize;
 use url::Host;
@@ -23,6 +26,13 @@ pub struct SubscriptionsConfig {
     pub hosts: Vec<String>,
     /// Subnets off the public internet in which the endpoints may be, on any port.
     pub allow_subnets: Vec<IpNet>,
+}
+
+impl SubscriptionsConfig {
+    /// The endpoints that may be called, by a server with this address.
+    pub(crate) fn subscribers(self, own: SocketAddr) -> Subscribers {
+        Subscribers::new(self.hosts, self.allow_subnets, &[own])
+    }
 }
 
 impl SubscriptionsSection {

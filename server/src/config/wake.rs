@@ -88,7 +88,7 @@ impl WakeWebhookSection {
         let named = |name: &String| normal(name).map_err(|(_, message)| anyhow!("agents: {message}"));
         let agents = self.agents.iter().map(named).collect::<anyhow::Result<_>>()?;
         let digest = Sha256::digest(self.url.expose_secret());
-        let endpoint = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let endpoint = format!("{:016x}", u64::from_be_bytes(digest[..8].try_into()?));
         let settings = WebhookSettings {
             name: format!("wake.webhook[{index}]"),
             url: self.url,

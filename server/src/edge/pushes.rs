@@ -41,7 +41,7 @@ pub(crate) struct Change<'a> {
 }
 
 /// Writes the messages about a change, in the words of the protocol.
-pub(crate) type Write = fn(Change<'_>) -> Vec<Value>;
+pub(crate) type Write = fn(&Change<'_>) -> Vec<Value>;
 
 /// The endpoints to which changes may be pushed.
 pub(crate) struct Pushes {
@@ -118,7 +118,7 @@ impl Pushes {
         };
         let known_by = KnownBy { token, authentication };
         let change = Change { matter: &matter, payload: &post.payload, at: post.created_at, is_earlier };
-        for item in (self.write)(change) {
+        for item in (self.write)(&change) {
             self.subscribers.push(&post.subscription.body.webhook_url, &known_by, item.to_string().into_bytes()).await?;
         }
         Ok(())

@@ -56,7 +56,7 @@ impl Settings {
             channels: asking.channels.names().into_iter().map(str::to_owned).collect(),
             has_mail_server: config.mail.is_some(),
             mail_may_be_plain: config.mail.as_ref().is_some_and(|mail| mail.allow_insecure),
-            a2a: config.a2a,
+            a2a: config.a2a.enabled,
         }
     }
 }

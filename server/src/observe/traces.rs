@@ -137,9 +137,13 @@ fn of_a_stop(stopping: &Stopping) -> Vec<KeyValue> {
     attributes
 }
 
-/// Whether an intent was paused or parked.
+/// Whether an intent was paused or parked, or its work is being ended.
 fn kind(kind: Kind) -> &'static str {
-    if kind == Kind::Parked { "parked" } else { "paused" }
+    match kind {
+        Kind::Parked => "parked",
+        Kind::Stopping => "stopping",
+        Kind::Paused | Kind::AwaitingInput | Kind::Approval | Kind::Escalation | Kind::Arbitration => "paused",
+    }
 }
 
 /// The attributes of the end of a stop, in Harn's words.
@@ -150,6 +154,8 @@ fn of_an_ending(ending: &GoingOn, links: usize) -> Vec<KeyValue> {
         Cause::ConditionFired => "condition_fired",
         Cause::Timeout => "timeout",
         Cause::Closed => "closed",
+        Cause::Stopped => "stopped",
+        Cause::HandedOver => "handed_over",
     };
     vec![
         KeyValue::new("harn.handle", ending.handle.expose()),

@@ -18,6 +18,7 @@ use channels::MemoryMailbox;
 use domain::base::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use store::{Store, StoreError};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 use url::Url;
@@ -30,7 +31,7 @@ use crate::edge::shared::Shared;
 use crate::worker::deliveries::Deliveries;
 
 /// The name of the secret in the database that proves the cookies of development mode; the secret is used for nothing else.
-pub(crate) const DEVELOPMENT_SECRET: &str = "development-cookie";
+const DEVELOPMENT_SECRET: &str = "development-cookie";
 /// The domain separation prefix of the proofs: a proof made with another prefix is not valid here.
 const PROOF_DOMAIN: &[u8] = b"placet.development.v1";
 /// The beginning of the message id of a mail with a login link.
@@ -75,17 +76,24 @@ struct UsedPage {
 in_languages!(UsedPage, "used.html");
 
 impl Development {
-    pub(crate) fn new(
-        mailbox: MemoryMailbox,
-        deliveries: Arc<Deliveries>,
-        secret: [u8; 32],
-        public_url: &Url,
-        entropy: &dyn Entropy,
-    ) -> Self {
+    /// The development mode, if the server has a mailbox.
+    ///
+    /// # Errors
+    ///
+    /// The secret of the mailbox cannot be read.
+    pub(crate) async fn begin(
+        mailbox: Option<&MemoryMailbox>,
+        deliveries: &Arc<Deliveries>,
+        store: &dyn Store,
+        (public_url, entropy): (&Url, &dyn Entropy),
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(mailbox) = mailbox.cloned() else { return Ok(None) };
+        let secret = store.secret(DEVELOPMENT_SECRET).await?;
         let open = random(entropy);
         let address = watch::Sender::new(address(public_url, &open));
         let at_home = is_loopback(public_url);
-        Self { mailbox, deliveries, secret, at_home, doors: Mutex::new(Doors { open, used: VecDeque::new() }), address }
+        let (deliveries, doors) = (deliveries.clone(), Mutex::new(Doors { open, used: VecDeque::new() }));
+        Ok(Some(Self { mailbox, deliveries, secret, at_home, doors, address }))
     }
 
     /// The present address that lets a browser in; once it has been used, another replaces it.

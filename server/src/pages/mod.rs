@@ -68,7 +68,7 @@ use store::link::LinkToken;
 use tokio::sync::watch;
 use url::Url;
 
-pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
+pub(crate) use self::development::Development;
 use self::language::wished;
 use self::view::{Again, INSIDE_STYLESHEET, Manner, STYLESHEET, Trouble, TroublePage};
 use crate::config::InboxConfig;

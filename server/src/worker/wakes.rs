@@ -176,7 +176,7 @@ impl Wakes {
         }
         match (was_open, is_open) {
             (false, true) => {
-                tracing::error!(endpoint = endpoint.place, "the endpoint keeps failing or is gone, so its circuit is open")
+                tracing::error!(endpoint = endpoint.place, "the endpoint keeps failing or is gone, so its circuit is open");
             }
             (true, false) => tracing::info!(endpoint = endpoint.place, "the endpoint works again: its circuit is closed"),
             (false, false) | (true, true) => {}

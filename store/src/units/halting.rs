@@ -76,15 +76,15 @@ pub(crate) fn go_on<R: Rows>(
     }
     let named = resume.handle.as_deref().and_then(SuspensionId::parse);
     let suspension_id = stopped(rows, &row)?.or(named).unwrap_or(SuspensionId(Uuid::nil()));
-    let command = stopping::resuming(suspension_id, resume.clone());
+    let command = stopping::resuming(suspension_id, resume.clone(), env.clock.now());
     let command = command.map_err(|errors| Unreadable { action: Action::Resume, errors });
     let halted = commanded(rows, env, (principal, id), command)?;
-    Ok(halted.map_err(|rejection| match rejection {
-        // No question is open, so the id names nothing of this intent.
-        Rejection::Stop(refusal) if *refusal == StopRefusal::NotStopped && row.open_suspension.is_none() => {
-            Rejection::NotActive { status: row.intent.status.as_str().into() }
-        }
-        rejection => rejection,
+    // If no question is open, the id names nothing of this intent.
+    let is_unknown = |rejection: &Rejection| {
+        matches!(rejection, Rejection::Stop(refusal) if **refusal == StopRefusal::NotStopped) && row.open_suspension.is_none()
+    };
+    Ok(halted.map_err(|rejection| {
+        if is_unknown(&rejection) { Rejection::NotActive { status: row.intent.status.as_str().into() } } else { rejection }
     }))
 }
 

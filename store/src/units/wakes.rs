@@ -50,9 +50,10 @@ pub(super) fn queue<R: Rows>(
     rows.insert_wake_posts(row.rid, &endpoints, now)
 }
 
-/// The agent that waited: the one that asked or parked its work; for a pause, the creator of the intent.
+/// The agent that waited: the one that asked or parked its work; for a pause and an end of work, the creator of the intent.
 fn agent<'a>(row: &'a SuspensionRow, creator: &'a str) -> &'a str {
-    if row.suspension.kind == Kind::Paused { creator } else { &row.suspension.asked_by.name }
+    let is_anothers = matches!(row.suspension.kind, Kind::Paused | Kind::Stopping);
+    if is_anothers { creator } else { &row.suspension.asked_by.name }
 }
 
 /// Leases messages as far as their endpoints have room. The messages of an endpoint that takes none any more are given up.

@@ -565,10 +565,7 @@ async fn sent(app: &TestApp, schema: &str, intent: IntentId, open: &str, body: V
             operator.send(operator.request("PUT", &format!("api/v1/suspensions/{open}/draft")).json(&body)).await
         }
         "ExtendRequest" => operator.post(&format!("api/v1/suspensions/{open}/extend"), body).await,
-        "PauseRequest" | "ParkRequest" | "StopRequest" | "FireRequest" | "SettleRequest" | "ResumeRequest"
-        | "VerifyLifecycleRequest" => {
-            stops::sent(app, schema, intent, body).await
-        }
+        stop if stops::SENT.contains(&stop) => stops::sent(app, schema, intent, body).await,
         "BroadcastRequest" | "BroadcastFilter" => stops::broadcast(app, schema, intent, body).await,
         "CreateKeyRequest" => admin.post("api/v1/keys", body).await,
         "BounceRequest" => app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await,

@@ -128,9 +128,7 @@ impl Row {
         ]
         .iter()
         .any(|part| self.operation.contains(part));
-        let ours = ["/suspend", "{intent_id}/pause", "{intent_id}/park", "{intent_id}/stop"]
-            .iter()
-            .any(|end| self.operation.ends_with(end));
+        let ours = ["/suspend", "t_id}/pause", "t_id}/park", "t_id}/stop"].iter().any(|end| self.operation.ends_with(end));
         if !openintents || ours { "application/problem+json" } else { "application/json" }
     }
 }

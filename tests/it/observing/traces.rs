@@ -106,21 +106,21 @@ async fn the_end_of_a_stop_links_to_its_beginning_and_to_the_work_of_its_caller(
     app.finish().await;
 
     let (suspends, resumes) = (collector.spans("suspend"), collector.spans("resume"));
-    let ([paused, parked], [resumed, closed]) = (&suspends[..], &resumes[..]) else { panic!("{}", collector.said()) };
+    let ([paused, parked], [went_on, closed]) = (&suspends[..], &resumes[..]) else { panic!("{}", collector.said()) };
     assert_eq!((hex(&paused.trace_id).as_str(), hex(&paused.parent_span_id).as_str()), (TRACE, PARENT));
-    assert!(resumed.parent_span_id.is_empty(), "it is a root");
-    assert!(hex(&resumed.trace_id) != TRACE && hex(&resumed.trace_id) != format!("{:032x}", 1));
-    let [own, pipeline] = &resumed.links[..] else { panic!("{resumed:?}") };
+    assert!(went_on.parent_span_id.is_empty(), "it is a root");
+    assert!(hex(&went_on.trace_id) != TRACE && hex(&went_on.trace_id) != format!("{:032x}", 1));
+    let [own, pipeline] = &went_on.links[..] else { panic!("{went_on:?}") };
     assert_eq!((&own.trace_id, &own.span_id), (&paused.trace_id, &paused.span_id));
     assert_eq!((hex(&pipeline.trace_id).as_str(), hex(&pipeline.span_id).as_str()), (TRACE, PARENT));
-    let kinds: Vec<_> = resumed.links.iter().map(|link| link.attributes[0].value.clone().unwrap().value.unwrap()).collect();
+    let kinds: Vec<_> = went_on.links.iter().map(|link| link.attributes[0].value.clone().unwrap().value.unwrap()).collect();
     assert_eq!(kinds, [Value::StringValue("suspension".into()), Value::StringValue("pipeline".into())]);
     assert_eq!(closed.links.len(), 1);
     for (span, initiator, kind) in [(paused, "operator", "paused"), (parked, "self", "parked")] {
         assert_eq!((attribute(span, "harn.initiator").as_str(), attribute(span, "harn.kind").as_str()), (initiator, kind));
     }
     assert_eq!(
-        (attribute(resumed, "harn.cause").as_str(), attribute(closed, "harn.cause").as_str()),
+        (attribute(went_on, "harn.cause").as_str(), attribute(closed, "harn.cause").as_str()),
         ("explicit_resume", "closed")
     );
     let flag = |span: &Span, key: &str| {
@@ -132,11 +132,11 @@ async fn the_end_of_a_stop_links_to_its_beginning_and_to_the_work_of_its_caller(
         (Value::BoolValue(true), Value::BoolValue(false))
     );
     assert_eq!(
-        (flag(resumed, "harn.had_resume_input"), flag(resumed, "harn.continue_transcript")),
+        (flag(went_on, "harn.had_resume_input"), flag(went_on, "harn.continue_transcript")),
         (Value::BoolValue(true), Value::BoolValue(false))
     );
-    assert_eq!(flag(resumed, "harn.linked_suspension_count"), Value::IntValue(1));
-    assert_eq!((attribute(paused, "harn.handle"), attribute(resumed, "harn.handle")), (id.clone(), id));
+    assert_eq!(flag(went_on, "harn.linked_suspension_count"), Value::IntValue(1));
+    assert_eq!((attribute(paused, "harn.handle"), attribute(went_on, "harn.handle")), (id.clone(), id));
     let said = collector.said();
     for word in ["supplier", "fine", "test-operator", "test-agent"] {
         assert!(!said.contains(word), "{word} in {said}");

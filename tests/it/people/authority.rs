@@ -21,7 +21,7 @@ use store::{LogKeyRow, NewPush, Relation, Repeatable, Store, StoreError, StreamO
 
 /// The units of the store (methods that run one transaction) that a caller asks for. Each takes the caller as a parameter, and
 /// each has a line in the table below.
-const ASKED_FOR: [&str; 95] = [
+const ASKED_FOR: [&str; 98] = [
     "ask_alone",
     "say",
     "call_off",
@@ -119,6 +119,7 @@ const ASKED_FOR: [&str; 95] = [
     "delete_push",
     "broadcast",
     "stopped_work",
+    "stop_log",
 ];
 
 /// The units that no caller asks for: the server's own work, and units that a secret (a link) opens or that exist only in development.
@@ -263,6 +264,23 @@ fn unwanted<T>() -> Repeatable<T> {
     Repeatable { idempotency: None, wanted: wrong() }
 }
 
+/// Tries every action on an intent as one principal: the action, and its result.
+async fn of_actions(store: &dyn Store, who: &Principal, intent: IntentId) -> Vec<(String, String)> {
+    let mut cells = Vec::new();
+    for action in ACTIONS {
+        let errors = vec![FieldError::new("field", "rule", "is wrong")];
+        let request = requests::write(who, action, Target::Intent(intent), Err(errors));
+        cells.push((format!("execute {action:?}"), cell(store.execute(request)).await));
+    }
+    cells
+}
+
+/// A push configuration of the task.
+fn a_push(intent_id: IntentId) -> NewPush {
+    let push = Push { id: "push".to_owned(), sealed: Vec::new() };
+    NewPush { id: SubscriptionId(uuid::Uuid::from_u128(1)), intent_id, url: "https://hooks.example/".to_owned(), push }
+}
+
 /// Tries every unit as one principal: the unit, and its result.
 async fn column(
     store: &dyn Store,
@@ -272,12 +290,7 @@ async fn column(
     (task, plan, coordinator): (TaskId, PlanId, CoordinatorId),
 ) -> Vec<(String, String)> {
     let me = || who.clone();
-    let mut cells = Vec::new();
-    for action in ACTIONS {
-        let errors = vec![FieldError::new("field", "rule", "is wrong")];
-        let request = requests::write(who, action, Target::Intent(intent), Err(errors));
-        cells.push((format!("execute {action:?}"), cell(store.execute(request)).await));
-    }
+    let mut cells = of_actions(store, who, intent).await;
     let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
     let create = store::CreateIntent { principal: me(), idempotency: None, below: None, intent: Err(Vec::new()) };
     push("create", cell(store.create(create)).await);
@@ -308,10 +321,9 @@ async fn column(
     push("subscriptions", cell(store.subscriptions(me(), wrong())).await);
     push("suspension", cell(store.suspension(me(), question)).await);
     push("either", cell(store.either(me(), question)).await);
+    push("stop_log", cell(store.stop_log(me(), question)).await);
     push("fire", cell(store.fire(me(), wrong(), None)).await);
-    let sealed = Push { id: "push".to_owned(), sealed: Vec::new() };
-    let (id, url) = (SubscriptionId(uuid::Uuid::from_u128(1)), "https://hooks.example/".to_owned());
-    push("create_push", cell(store.create_push(me(), NewPush { id, intent_id: intent, url, push: sealed })).await);
+    push("create_push", cell(store.create_push(me(), a_push(intent))).await);
     push("pushes", cell(store.pushes(me(), intent)).await);
     push("delete_push", cell(store.delete_push(me(), intent, "push".to_owned())).await);
     push("stopped_work", cell(store.stopped_work(me())).await);
@@ -500,6 +512,7 @@ unsubscribe            | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403 
 subscriptions          | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
 suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
 either                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+stop_log               | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404  | 404  404  404
 fire                   | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | yes  yes  yes  | 403  403  403
 create_push            | 403  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
 pushes                 | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403

@@ -1,6 +1,6 @@
 //! The SDK and stops: an agent parks, sees a pause between two steps, and hands in what it has.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::people::principal::Role;
 use harness::on_each_store;
@@ -13,7 +13,7 @@ struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Told {
     fn note(&self, what: &str, record: &StopRecord) {
-        self.0.lock().unwrap().push(format!("{what} {:?} {}", record.kind, record.stage.as_str()));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{what} {:?} {}", record.kind, record.stage.as_str()));
     }
 }
 

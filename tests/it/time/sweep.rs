@@ -55,7 +55,7 @@ const REFUSED: &str = "abs(rid - rid - 9223372036854775807 - 1)";
 /// All columns of a suspension except the one that says whether it is open.
 const ALL_BUT_RESOLUTION: &str = "rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
      fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution_reason, resolved_at, \
-     response, resolved_by, metadata, reminded_at, fixed_deadline, ending_event, quorum, form, hands, question_key";
+     response, resolved_by, metadata, reminded_at, fixed_deadline, ending_event, quorum, form, hands, question_key, places";
 
 fn two_attempts() -> Value {
     json!({"timeout_seconds": 3600, "retry_policy": {"max_attempts": 2, "interval_seconds": 3600}})

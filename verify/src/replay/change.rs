@@ -61,7 +61,7 @@ impl Course<'_> {
             if allowed.is_err() && !is_superseded && open.kind.stops_intent() {
                 // A principal that ends the work on an intent ends its question with it.
                 let ends = self.may_stop(event, &who, Action::Stop, None, "withdrew the question of another")?;
-                self.due.push_back(Due::Stopping);
+                self.due.push_back(Due::Stopping { withdrew: true });
                 doubts.extend(ends);
                 return Ok(doubts);
             }

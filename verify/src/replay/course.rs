@@ -62,7 +62,10 @@ pub(super) enum Due {
     /// The question that replaces the one before.
     Asked,
     /// The end of the work, for which what the intent waited for ended.
-    Stopping,
+    Stopping {
+        /// Whether that was a question, which its caller could not have withdrawn otherwise.
+        withdrew: bool,
+    },
 }
 
 /// The course of one intent.
@@ -198,10 +201,15 @@ impl<'k> Course<'k> {
 
     /// Judges an event that follows from the one before it.
     fn judge_due(&mut self, due: Due, event: &Happened, payload: Option<&Payload>) -> Judged {
-        if let (Due::Stopping, Some(Payload::Stop(change))) = (&due, payload)
+        if let (Due::Stopping { .. }, Some(Payload::Stop(change))) = (&due, payload)
             && matches!(**change, StopEvent::Stopping(_))
         {
             return self.stop(event, change);
+        }
+        if matches!(due, Due::Stopping { withdrew: true }) {
+            self.due.clear();
+            let text = "An agent withdrew the question of another, and the work on the intent was not ended with it.";
+            return Err(Fault::new(Code::ChangeNotAllowed, text));
         }
         let (name, is_right) = match (due, payload) {
             (Due::Expired(due), Some(Payload::Expired(logged))) => ("intent.suspension_expired", due == *logged),
@@ -399,7 +407,7 @@ impl Due {
             Self::Escalated(_) => "intent.suspension_escalated",
             Self::Status { .. } => "status_changed",
             Self::Asked => "intent.suspended",
-            Self::Stopping => "lifecycle.stopping",
+            Self::Stopping { .. } => "lifecycle.stopping",
         }
     }
 }

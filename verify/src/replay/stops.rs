@@ -52,7 +52,7 @@ impl Course<'_> {
         }
         if closed.cause == Cause::Stopped {
             let doubts = self.may_stop(event, &who, Action::Stop, None, "ended the work on the intent")?;
-            self.due.push_back(if is_ending { Due::Status { is_abandoned: true } } else { Due::Stopping });
+            self.due.push_back(if is_ending { Due::Status { is_abandoned: true } } else { Due::Stopping { withdrew: false } });
             return Ok(doubts);
         }
         if is_over && who.principal != Principal::server() {

@@ -64,6 +64,15 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "escalations_resolve" => json!({ "resolution": "Use the other account." }),
         "arbitration_ask" => json!({ "reason": "Two agents want to change the same order." }),
         "agents_assign" => json!({ "agent_id": "refund-worker" }),
+        "keys_create" => json!({ "role": "agent", "name": "refund-agent" }),
+        _ => return of_records(operation_id),
+    };
+    Some(body)
+}
+
+/// The example bodies of the operations on the records of agents.
+fn of_records(operation_id: &str) -> Option<Value> {
+    Some(match operation_id {
         "records_record_decision" => {
             json!({ "decision_type": "approach", "outcome": "refund in full", "reasoning": "The order was late." })
         }
@@ -75,10 +84,8 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             json!({ "attempt_number": 1, "error_code": "timeout", "error_message": "The bank did not answer." })
         }
         "records_set_retry_policy" => json!({ "strategy": "exponential", "max_retries": 3 }),
-        "keys_create" => json!({ "role": "agent", "name": "refund-agent" }),
         _ => return of_rights(operation_id),
-    };
-    Some(body)
+    })
 }
 
 /// The example bodies of the operations on who may see an intent, and who answers a question.

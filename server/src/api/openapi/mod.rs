@@ -18,8 +18,8 @@ use utoipa::OpenApi;
 use super::{
     access, agents, approvals, arbitration, attachments, broadcasts, checkpoints, coordinators, costs, decisions, deliveries,
     discovery, drafts, escalations, events, export, extensions, failures, governance, graph, groups, hands, health, holds,
-    intents, keys, leases, lifecycle_receipts, metrics, people, plans, portfolios, preview, proofs, receipts, redactions, reminders, retry_policy,
-    server_log, stops, streams, subscriptions, suspensions, tasks,
+    intents, keys, leases, lifecycle_receipts, metrics, people, plans, portfolios, preview, proofs, receipts, redactions,
+    reminders, retry_policy, server_log, stops, streams, subscriptions, suspensions, tasks,
 };
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 
 use super::change::{Change, Halting};
 use super::error::{Error, Words, in_camel};
+use super::parameters::{no_tenant, params, task_id};
 use super::projection::Active;
-use super::reading::{no_tenant, params, snake_members, task_id};
+use super::reading::snake_members;
 use super::wire::PAUSE;
 
 type Errors = Vec<FieldError>;
@@ -94,7 +95,11 @@ pub(crate) fn park(words: Words, given: Value) -> Result<Halting, Error> {
 fn snake_conditions(given: Value) -> Result<Value, Errors> {
     let Value::Object(members) = given else { return Ok(given) };
     let named = snake_members(members, &["timeout", "trigger"]);
-    let below = |error: FieldError| in_camel(FieldError { field: format!("conditions.{}", error.field), ..error });
+    let below = |error: FieldError| {
+        let error = FieldError { field: format!("conditions.{}", error.field), ..error };
+        // A name that is no member stands as it came.
+        if error.rule == "unknown" { error } else { in_camel(error) }
+    };
     named.map(Value::Object).map_err(|errors| errors.into_iter().map(below).collect())
 }
 

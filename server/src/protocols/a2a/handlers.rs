@@ -11,7 +11,7 @@ use domain::problem::Rejection;
 use domain::suspension::errand::{Errand, Via};
 use domain::wire::SuspendRequest;
 use serde_json::{Value, json};
-use store::{Halted, Heard, Idempotency, Matter, NewErrand, NewMessage, StoreError, StreamOf, Unreadable};
+use store::{ErrandFilter, Halted, Heard, Idempotency, Matter, NewErrand, NewMessage, StoreError, StreamOf, Unreadable};
 
 use super::card::card;
 use super::change::{Change, Halting};
@@ -20,7 +20,7 @@ use super::holding::held;
 use super::pausing::{proposed, revised};
 use super::projection::{Active, Shown, state, task};
 use super::push;
-use super::reading::{Content, Operation, Sent};
+use super::reading::{Content, Errors, Operation, Sent};
 use super::streaming::{Following, Frame, follow, place, stream};
 use super::wire::{Item, PAUSE, PAUSED_STATE, QUESTION, TaskPage};
 use crate::edge::auth::Caller;
@@ -89,6 +89,24 @@ pub(super) enum Reply {
     Stream(HttpResponse),
 }
 
+/// Lists tasks.
+async fn list(
+    shared: &Shared,
+    principal: Principal,
+    filter: Result<ErrandFilter, Errors>,
+    shown: Shown,
+) -> Result<Reply, Failure> {
+    let page_size = filter.as_ref().map_or(0, |filter| filter.limit);
+    let filter = filter.map_err(|errors| Rejection::Invalid { errors });
+    let page = shared.store.matters(principal, filter).await?;
+    Ok(Reply::Whole(json!(TaskPage {
+        tasks: page.matters.iter().map(|matter| task(matter, shown)).collect(),
+        next_page_token: page.next.map(|place| place.to_string()).unwrap_or_default(),
+        page_size,
+        total_size: page.total,
+    })))
+}
+
 /// Performs a call. `frame` writes the items of a stream.
 pub(super) async fn perform(
     request: &HttpRequest,
@@ -110,7 +128,9 @@ pub(super) async fn perform(
     let caller = Caller::of(request).map_err(plain)?;
     let (principal, shown) = (caller.principal.clone(), shown(request));
     let of = |matter: &Matter| json!(task(matter, shown));
-    if let Operation::Send { sent: Sent { push: Some(push), .. }, .. } = &operation {
+    if let Operation::Send { sent, .. } = &operation
+        && let Some(push) = &sent.push
+    {
         push::check(&shared, push)?;
     }
     match operation {
@@ -122,7 +142,7 @@ pub(super) async fn perform(
                 Content::Answers(id, _) if !at_once => Some(shared.store.hub().follow(StreamOf::Log(id).followed())),
                 Content::Answers(..) | Content::Asks(_) => None,
             };
-            let mut matter = send(&shared, principal, sent).await?;
+            let mut matter = send(&shared, principal, *sent).await?;
             if let Some(wakes) = wakes.filter(|_| matter.heard == Heard::ByTheAgent) {
                 matter = held(request, &shared, &caller, wakes, (matter, history)).await.map_err(plain)?;
             }
@@ -131,7 +151,7 @@ pub(super) async fn perform(
         Operation::Send { sent, streams: true } => {
             let shown = Shown { modes: sent.modes, ..shown };
             let place = place(&shared, &caller).map_err(plain)?;
-            let matter = send(&shared, principal, sent).await?;
+            let matter = send(&shared, principal, *sent).await?;
             let (following, matter) =
                 following(&shared, &caller, matter.intent_id, (place, Some(matter))).await.map_err(plain)?;
             Ok(Reply::Stream(stream(request, shared, caller, following, &matter, (shown, frame))))
@@ -151,18 +171,7 @@ pub(super) async fn perform(
         Operation::Cancel { id } => {
             Ok(Reply::Task(of(&shared.store.call_off(principal, id).await.map_err(|error| plain(error.into()))?)))
         }
-        Operation::List(filter, artifacts) => {
-            let page_size = filter.as_ref().map_or(0, |filter| filter.limit);
-            let filter = filter.map_err(|errors| Rejection::Invalid { errors });
-            let page = shared.store.matters(principal, filter).await.map_err(|error| plain(error.into()))?;
-            let shown = Shown { artifacts, ..shown };
-            Ok(Reply::Whole(json!(TaskPage {
-                tasks: page.matters.iter().map(|matter| task(matter, shown)).collect(),
-                next_page_token: page.next.map(|place| place.to_string()).unwrap_or_default(),
-                page_size,
-                total_size: page.total,
-            })))
-        }
+        Operation::List(filter, artifacts) => list(&shared, principal, filter, Shown { artifacts, ..shown }).await.map_err(plain),
         Operation::Halt(halting) => {
             let words = halting.words;
             let halted = halt(&shared, principal, halting).await.map_err(plain)?;

@@ -111,7 +111,7 @@ pub(crate) fn task(matter: &Matter, shown: Shown) -> Task {
         (QUESTION.to_owned(), facts)
     });
     let stops = matter.stop.as_ref().map(|record| (PAUSE.to_owned(), Stopped::of(record).members(matter.may_resume)));
-    let metadata = Map::from_iter(asks.into_iter().chain(stops));
+    let metadata = asks.into_iter().chain(stops).collect::<Map<_, _>>();
     Task {
         id: matter.intent_id.to_string(),
         context_id: matter.context_id.clone(),
@@ -139,8 +139,8 @@ pub(crate) fn status(matter: &Matter, shown: Shown) -> Status {
         }
         (State::Failed, record) => vec![Part::text(failed(record))],
         (State::Canceled, _) => vec![Part::text("The question was withdrawn.")],
-        (State::AuthRequired | State::InputRequired, None) => Vec::new(),
-        (State::Submitted | State::Working | State::Paused | State::Completed, _) => Vec::new(),
+        (State::AuthRequired | State::InputRequired, None)
+        | (State::Submitted | State::Working | State::Paused | State::Completed, _) => Vec::new(),
     };
     let number = record.map_or(0, |record| record.version);
     let extensions = if parts.len() > 1 { vec![QUESTION] } else { Vec::new() };
@@ -218,7 +218,9 @@ fn in_lines(grounds: &[(&str, &str, Value)]) -> String {
     let line = |(name, fact): (&String, &Value)| format!("\n- {name}: {}", in_words(fact));
     let one = |(_, heading, fact): &(&str, &str, Value)| match fact {
         Value::Object(members) => format!("{heading}:{}\n\n", members.iter().map(line).collect::<String>()),
-        fact => format!("{heading}: {}\n\n", in_words(fact)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            format!("{heading}: {}\n\n", in_words(fact))
+        }
     };
     grounds.iter().map(one).collect()
 }

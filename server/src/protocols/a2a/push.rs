@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use store::NewPush;
 
 use super::earlier;
-use super::error::Error;
+use super::error::{Error, Wants};
 use super::parameters::{no_tenant, params, task_id};
 use super::projection::{Shown, state, state_of, task};
 use super::wire::{Item, State, timestamp};
@@ -304,8 +304,8 @@ fn shown(pushes: &Pushes, subscription: &Subscription, is_earlier: bool) -> Valu
 }
 
 /// The messages about a change: the items that a stream carries. In 0.3 it is the whole task.
-pub(crate) fn messages(change: Change<'_>) -> Vec<Value> {
-    let Change { matter, payload, at, is_earlier } = change;
+pub(crate) fn messages(change: &Change<'_>) -> Vec<Value> {
+    let &Change { matter, payload, at, is_earlier } = change;
     let whole = json!(task(matter, Shown { artifacts: true, ..Shown::default() }));
     if is_earlier {
         let item = Item::Task(Box::new(task(matter, Shown { artifacts: true, ..Shown::default() })));
@@ -336,6 +336,7 @@ pub(crate) fn messages(change: Change<'_>) -> Vec<Value> {
 mod tests {
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "the tests write the parameters in place")]
     fn call(method: &str, given: Value, is_earlier: bool) -> Result<PushCall, Error> {
         read(method, &given, is_earlier, true).unwrap()
     }

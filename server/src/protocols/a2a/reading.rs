@@ -34,14 +34,14 @@ const NAME_CHARS_SHOWN: usize = 60;
 /// The media type of every text part.
 const TEXT: &str = "text/plain";
 
-type Errors = Vec<FieldError>;
+pub(crate) type Errors = Vec<FieldError>;
 
 /// A call, as far as it can be read without the caller.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// A message: it asks a new question, or answers one. `streams` says whether the caller wants to follow the task.
     Send {
-        sent: Sent,
+        sent: Box<Sent>,
         streams: bool,
     },
     Get {
@@ -199,7 +199,8 @@ pub(crate) fn send(given: Value, streams: bool) -> Result<Operation, Error> {
         Content::Answers(task_id(&message.task_id)?, answer(pieces, extended, context_id.clone()))
     };
     let message_id = message.message_id;
-    Ok(Operation::Send { sent: Sent { message_id, hash, context_id, history, modes, at_once, content, push }, streams })
+    let sent = Box::new(Sent { message_id, hash, context_id, history, modes, at_once, content, push });
+    Ok(Operation::Send { sent, streams })
 }
 
 /// The media types that a client takes; a client that names none takes all.
@@ -486,22 +487,16 @@ mod tests {
     }
 
     fn asks(parts: &Value) -> Result<SuspendRequest, Errors> {
-        let Operation::Send { sent: Sent { content: Content::Asks(asks), .. }, .. } =
-            send(message(parts, &json!({})), false).unwrap()
-        else {
-            panic!("it asks nothing")
-        };
+        let Operation::Send { sent, .. } = send(message(parts, &json!({})), false).unwrap() else { panic!("it is no message") };
+        let Content::Asks(asks) = sent.content else { panic!("it asks nothing") };
         asks.map(|asks| *asks)
     }
 
     fn answers(parts: &Value, more: Value) -> Result<Said, Errors> {
         let mut with_task = more;
         with_task["taskId"] = json!("01a20114-994c-7e8e-b24b-975054fd6315");
-        let Operation::Send { sent: Sent { content: Content::Answers(_, answers), .. }, .. } =
-            send(message(parts, &with_task), false).unwrap()
-        else {
-            panic!("it answers nothing")
-        };
+        let Operation::Send { sent, .. } = send(message(parts, &with_task), false).unwrap() else { panic!("it is no message") };
+        let Content::Answers(_, answers) = sent.content else { panic!("it answers nothing") };
         answers
     }
 
@@ -594,7 +589,7 @@ mod tests {
             send(given, false)
         };
         let push = json!({"taskPushNotificationConfig": {"url": "https://a.example"}});
-        assert!(matches!(configured(push), Ok(Operation::Send { sent: Sent { push: Some(_), .. }, .. })));
+        assert!(matches!(configured(push), Ok(Operation::Send { sent, .. }) if sent.push.is_some()));
         let push = json!({"taskPushNotificationConfig": {"url": 5}});
         assert_eq!(configured(push).unwrap_err().code, -32602);
         assert_eq!(configured(json!({"acceptedOutputModes": ["image/png"]})).unwrap_err().code, -32005);

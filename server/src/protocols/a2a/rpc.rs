@@ -17,7 +17,7 @@ use super::halting;
 use super::handlers::{EXTENSIONS, Reply, activated, is_current, perform, shown, version};
 use super::projection::Active;
 use super::push;
-use super::reading::{self, Operation, Sent};
+use super::reading::{self, Operation};
 use super::streaming::Frame;
 use super::wire::Item;
 use crate::edge::admission::{Class, Place, Work};
@@ -143,7 +143,8 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
         Some(call) => Operation::Push(Box::new(call?)),
         None => operation(method, params, shown(&request).active)?,
     };
-    if let Operation::Send { sent: Sent { push: Some(push), .. }, .. } = &mut operation
+    if let Operation::Send { sent, .. } = &mut operation
+        && let Some(push) = &mut sent.push
         && is_earlier
     {
         push.set_earlier();

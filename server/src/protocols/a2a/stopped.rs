@@ -44,7 +44,13 @@ impl Stopped {
         let (by_agent, until, stage) = match event {
             StopEvent::Paused(paused) => (false, None, paused.stage),
             StopEvent::Parked(parked) => (true, parked.expires_at, Stage::Suspended),
-            StopEvent::Extended(_) | StopEvent::Settled(_) | StopEvent::Resumed(_) | StopEvent::Closed(_) => return None,
+            // The protocol has no word for the end of work: the task reads as one that is paused, and then as one that was abandoned.
+            StopEvent::Stopping(stopping) => (false, stopping.expires_at, stopping.stage),
+            StopEvent::TakenOver(_)
+            | StopEvent::Extended(_)
+            | StopEvent::Settled(_)
+            | StopEvent::Resumed(_)
+            | StopEvent::Closed(_) => return None,
         };
         let id = event.suspension_id();
         Some(Self { id, by_agent, reason: terms.reason, at, until, conditions: terms.conditions, mode: terms.mode, stage })

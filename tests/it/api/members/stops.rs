@@ -20,13 +20,13 @@ pub(super) fn members() -> Vec<Member> {
         Member::of("FireRequest", &json!({"name": "go"}), "payload", json!({"a": 1})),
         Member::of("SettleRequest", &none, "stage", json!("quiescing")),
         Member::of("SettleRequest", &none, "handoff", json!({"a": 1})).answered(409),
-        Member::of("BroadcastRequest", &json!({"filter": {"limit": 1}}), "ids", json!([])).answered(422),
+        Member::of("BroadcastRequest", &none, "ids", json!([])),
         Member::of("BroadcastRequest", &json!({"ids": []}), "filter", json!({})).answered(422),
         Member::of("BroadcastRequest", &none, "mode", json!("interrupt_immediate")),
         Member::of("BroadcastRequest", &none, "reason", json!("r")),
-        Member::of("BroadcastFilter", &json!({"limit": 1}), "created_by", json!("another")),
-        Member::of("BroadcastFilter", &json!({"limit": 1}), "after", json!("019ab0f2-0000-7000-8000-000000000000")),
-        Member::of("BroadcastFilter", &json!({"limit": 2}), "limit", json!(1)),
+        Member::of("BroadcastFilter", &json!({"created_by": "none", "limit": 1}), "created_by", json!("test-agent")),
+        Member::of("BroadcastFilter", &json!({"created_by": "none"}), "after", json!("x")).refused(),
+        Member::of("BroadcastFilter", &json!({"created_by": "none"}), "limit", json!(0)).refused(),
         Member::of("StopRequest", &none, "graceful", json!(false)),
         Member::of("StopRequest", &none, "reason", json!("r")),
         Member::of("ResumeRequest", &none, "input", json!({"a": 1})),
@@ -36,6 +36,10 @@ pub(super) fn members() -> Vec<Member> {
         Member::of("ResumeRequest", &none, "handle", json!("another")).answered(409),
     ]
 }
+
+/// The bodies that [`sent`] sends.
+pub(super) const SENT: [&str; 7] =
+    ["PauseRequest", "ParkRequest", "StopRequest", "FireRequest", "SettleRequest", "ResumeRequest", "VerifyLifecycleRequest"];
 
 /// Sends the request; a stop that it needs is made before.
 pub(super) async fn sent(app: &TestApp, schema: &str, intent: IntentId, body: Value) -> Reply {
@@ -70,10 +74,6 @@ pub(super) async fn broadcast(app: &TestApp, schema: &str, intent: IntentId, bod
     let mut whole = if schema == "BroadcastFilter" { json!({ "filter": body }) } else { body };
     if whole.get("ids").is_none() && whole.get("filter").is_none() {
         whole["ids"] = json!([intent]);
-    }
-    if whole["filter"].get("limit").is_some() {
-        // Without a limit this one is paused as well.
-        app.agent().active_intent().await;
     }
     app.api(Role::Admin).post("api/v1/suspensions:broadcast", whole).await
 }

@@ -126,6 +126,7 @@ impl Kit<'_> {
     }
 
     /// A message that asks, with these members besides.
+    #[expect(clippy::needless_pass_by_value, reason = "the tests write the members in place")]
     fn message(&self, id: &str, more: Value) -> Value {
         let mut message =
             json!({"messageId": format!("{:?}-{id}", self.binding), "role": "ROLE_USER", "parts": [{"text": "Deploy?"}]});
