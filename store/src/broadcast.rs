@@ -82,7 +82,7 @@ struct Look {
     next: Next,
 }
 
-/// What follows a look.
+/// The next step after a look.
 enum Next {
     Look(Place),
     /// There are more than one call finds.

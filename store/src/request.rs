@@ -61,6 +61,11 @@ pub struct Unreadable {
 }
 
 impl Request {
+    /// A request without a condition, an idempotency key and a span.
+    pub fn plain(principal: Principal, target: Target, command: Result<Command, Unreadable>) -> Self {
+        Self { principal, target, precondition: Precondition::None, idempotency: None, command, trace_parent: None }
+    }
+
     /// Whether the request asks a question by a call of its own, and not by a record in the intent's state. The idempotency key
     /// of that call is kept with the question.
     pub(crate) fn asks_under_a_key(&self) -> bool {

@@ -45,7 +45,7 @@ pub enum SpanEnd {
     GoOn { ending: GoingOn, kept: Option<KeptTrace> },
 }
 
-/// What a span tells of the beginning of a stop: no words of callers.
+/// The facts that a span tells of the beginning of a stop: no words of callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopping {
     pub handle: SuspensionId,
@@ -57,7 +57,7 @@ pub struct Stopping {
     pub parent: Option<IntentId>,
 }
 
-/// What a span tells of the end of a stop: no input.
+/// The facts that a span tells of the end of a stop: no input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoingOn {
     pub handle: SuspensionId,

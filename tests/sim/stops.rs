@@ -197,7 +197,7 @@ impl ModelIntent {
     }
 }
 
-/// What an intent that goes on by its time is given, in the words of its conditions.
+/// The input that an intent gets that goes on by its time, in the words of its conditions.
 fn said(payload: &Value) -> &'static str {
     if payload["digest"].is_string() { "resume_with_summary" } else { "resume_with_input" }
 }

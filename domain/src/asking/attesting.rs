@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::base::field::FieldError;
 use crate::base::ids::SuspensionId;
+use crate::base::json::canonical;
 use crate::suspension::Resolution;
 use crate::suspension::stop::{Cause, Stop};
 use crate::wire::{
@@ -106,7 +107,7 @@ pub fn receipts(log: &StopLog, stamp: impl Fn(&str, DateTime<Utc>, &str) -> Life
 
 /// The hash of an input: of its canonical JSON.
 pub fn input_hash(input: &Value) -> String {
-    let bytes = serde_json_canonicalizer::to_vec(input).unwrap_or_default();
+    let bytes = canonical(input).unwrap_or_default();
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 

@@ -61,7 +61,7 @@ pub enum BroadcastOutcome {
 pub struct BroadcastResult {
     /// The intent.
     pub intent_id: IntentId,
-    /// What came of it.
+    /// The outcome for this intent.
     pub outcome: BroadcastOutcome,
     /// The pause; absent if this call made none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

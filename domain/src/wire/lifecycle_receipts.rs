@@ -34,7 +34,7 @@ pub struct LifecycleEvent {
     pub event_hash: String,
 }
 
-/// What let the intent go on, if no principal did.
+/// The event or condition that let the intent go on, if no principal did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TriggerMatch {
     /// The provider of the trigger, or `on_event`.
@@ -87,7 +87,7 @@ pub struct ResumptionReceipt {
     pub input_hash: Option<String>,
     /// Whether the agent goes on with all that it remembers.
     pub continue_transcript: bool,
-    /// What let it go on; absent if a principal or the time did.
+    /// The event or condition that let it go on; absent if a principal or the time did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger_match: Option<TriggerMatch>,
     /// When it went on.

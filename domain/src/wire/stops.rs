@@ -79,7 +79,7 @@ pub struct SettleRequest {
     /// The stage that the agent has reached: `quiescing`, or `suspended`, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
-    /// What the agent has, for those who take the work over: an object of at most 64 KiB. It goes with the stage `suspended`, if the work on
+    /// The work that the agent hands over to those who go on with it: an object of at most 64 KiB. It goes with the stage `suspended`, if the work on
     /// the intent is being ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]

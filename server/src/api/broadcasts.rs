@@ -21,7 +21,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Pauses many intents: those that are named, or all that run. Each is paused as by a call of its own, in a transaction of its own.
 ///
-/// What is stopped already is left as it is, so a call that broke off can be repeated.
+/// Intents that are stopped already stay as they are, so a call that broke off can be repeated.
 #[utoipa::path(post, path = "/api/v1/suspensions:broadcast", tag = "lifecycle", request_body = BroadcastRequest, responses(
     (status = 200, body = BroadcastView), (status = 403, description = "`forbidden`: only admins pause many intents at once"), (status = 422)))]
 pub(super) async fn broadcast(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {

@@ -43,7 +43,7 @@ pub(super) struct PauseArgs {
 pub(super) struct ResumeArgs {
     /// The id of the intent, or of the pause or park.
     id: String,
-    /// What the agent gets for its work: JSON, or a text as it is.
+    /// The input for the agent: JSON, or a text as it is.
     #[arg(long, value_name = "TEXT|JSON")]
     input: Option<String>,
     /// Print JSON.

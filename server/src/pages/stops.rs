@@ -16,7 +16,7 @@ use domain::suspension::Kind;
 use domain::suspension::stop::{Initiator, Stage};
 use domain::wire::ResumeRequest;
 use serde_json::Value;
-use store::{Precondition, Request, StoppedWork, StoreError, Target, Unreadable};
+use store::{Request, StoppedWork, StoreError, Target, Unreadable};
 
 use super::Pages;
 use super::language::in_languages;
@@ -37,7 +37,7 @@ struct StopsPage {
     /// Whether the role of the person resumes work.
     may_resume: bool,
     problem: Option<Problem>,
-    /// What was typed before an error, and for which stop.
+    /// The text that was typed before an error, and its stop.
     typed: Form,
 }
 
@@ -173,14 +173,11 @@ pub(super) async fn resume(request: HttpRequest, payload: Payload, shared: Data<
     };
     let input = Some(&form.input).filter(|input| !input.is_empty()).map(|input| Value::from(input.as_str()));
     let command = stopping::resuming(id, ResumeRequest { input, ..ResumeRequest::default() }, shared.clock.now());
-    let request = Request {
-        principal: session.principal.clone(),
-        target: Target::Suspension(id),
-        precondition: Precondition::None,
-        idempotency: None,
-        trace_parent: None,
-        command: command.map_err(|errors| Unreadable { action: Action::Resume, errors }),
-    };
+    let request = Request::plain(
+        session.principal.clone(),
+        Target::Suspension(id),
+        command.map_err(|errors| Unreadable { action: Action::Resume, errors }),
+    );
     let problem = match shared.store.execute(request).await {
         Ok(_) => return see_other(STOPS),
         Err(StoreError::Rejected(Rejection::Forbidden { .. })) => Problem::MayNot,

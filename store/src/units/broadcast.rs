@@ -9,7 +9,7 @@ use domain::suspension::broadcast::{Broadcast, Struck};
 use domain::suspension::stop_refusal::StopRefusal;
 
 use super::execute::execute;
-use crate::request::{Outcome, Precondition, Request, Target};
+use crate::request::{Outcome, Request, Target};
 use crate::rows::Decided;
 use crate::rows::prelude::*;
 use crate::surroundings::Env;
@@ -24,14 +24,7 @@ pub(crate) fn pause<R: Rows>(
 ) -> Decided<Struck> {
     let id = SuspensionId(env.entropy.uuid(env.clock.now()));
     let pause = StopCommand::Pause { id, mode: wanted.mode, reason: wanted.reason.clone() };
-    let request = Request {
-        principal: principal.clone(),
-        target: Target::Intent(intent),
-        precondition: Precondition::None,
-        idempotency: None,
-        command: Ok(Command::Stop(Box::new(pause))),
-        trace_parent: None,
-    };
+    let request = Request::plain(principal.clone(), Target::Intent(intent), Ok(Command::Stop(Box::new(pause))));
     Ok(match execute(rows, env, &request)? {
         Ok(Outcome::Stop(record)) if record.id == id => Ok(Struck::Suspended(id)),
         Ok(_) => Ok(Struck::AlreadySuspended),

@@ -118,14 +118,8 @@ pub(crate) fn say<R: Rows>(
     let open = open.map(|open| open.suspension);
     let command = said.clone().and_then(|said| errands::said(&said, open.as_ref()));
     let command = command.map(|respond| Command::Respond(Box::new(respond)));
-    let request = Request {
-        principal: principal.clone(),
-        target: Target::Intent(id),
-        precondition: Precondition::None,
-        idempotency,
-        command: command.map_err(|errors| Unreadable { action: Action::Respond, errors }),
-        trace_parent: None,
-    };
+    let command = command.map_err(|errors| Unreadable { action: Action::Respond, errors });
+    let request = Request { idempotency, ..Request::plain(principal.clone(), Target::Intent(id), command) };
     let refused = execute(rows, env, &request)?.err();
     let is_misunderstood = match (&refused, said, &request.command) {
         (
@@ -196,14 +190,7 @@ fn tell<R: Rows>(
     comment: Command,
     idempotency: Option<Idempotency>,
 ) -> Decided<Matter> {
-    let request = Request {
-        principal: principal.clone(),
-        target: Target::Intent(id),
-        precondition: Precondition::None,
-        idempotency,
-        command: Ok(comment),
-        trace_parent: None,
-    };
+    let request = Request { idempotency, ..Request::plain(principal.clone(), Target::Intent(id), Ok(comment)) };
     match execute(rows, env, &request)? {
         Ok(_) => {
             let matter = matter_of(rows.reads(), principal, id, (env.clock.now(), env.watch))?;
@@ -241,14 +228,8 @@ pub(crate) fn call_off<R: Rows>(rows: &mut R, env: &Env<'_>, principal: &Princip
         return Ok(permitted.and(Err(not_active)));
     };
     let suspension_id = rows.reads().suspension_at(open)?.suspension.id;
-    let request = Request {
-        principal: principal.clone(),
-        target: Target::Suspension(suspension_id),
-        precondition: Precondition::None,
-        idempotency: None,
-        command: Ok(Command::Cancel { suspension_id, reason: None }),
-        trace_parent: None,
-    };
+    let request =
+        Request::plain(principal.clone(), Target::Suspension(suspension_id), Ok(Command::Cancel { suspension_id, reason: None }));
     match execute(rows, env, &request)? {
         Ok(_) => matter_of(rows.reads(), principal, id, (now, env.watch)),
         Err(rejection) => Ok(Err(rejection)),

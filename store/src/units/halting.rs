@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::errands::say;
 use super::execute::execute;
 use crate::matter::{Halted, Matter, matter_halted};
-use crate::request::{Outcome, Precondition, Request, Target, Unreadable};
+use crate::request::{Outcome, Request, Target, Unreadable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
 use crate::stopped::open_stop;
@@ -40,14 +40,7 @@ fn commanded<R: Rows>(
     (principal, id): (&Principal, IntentId),
     command: Result<Command, Unreadable>,
 ) -> Decided<Halted> {
-    let request = Request {
-        principal: principal.clone(),
-        target: Target::Intent(id),
-        precondition: Precondition::None,
-        idempotency: None,
-        command,
-        trace_parent: None,
-    };
+    let request = Request::plain(principal.clone(), Target::Intent(id), command);
     let stop = match execute(rows, env, &request)? {
         Ok(Outcome::Stop(stop)) => *stop,
         Ok(_) => return Err(RowsError::Inconsistent("a command about a stop has another outcome")),

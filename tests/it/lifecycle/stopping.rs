@@ -268,7 +268,7 @@ on_each_store! {
         settle(&agent, &id, json!({"handoff": sized(HANDOFF_BYTES_MAX)})).await.ok();
     }
 
-    /// What the agents below handed in comes with what the agent handed in, in every generation.
+    /// The record has the documents of the agents below beside that of the agent, in every generation.
     async fn the_documents_of_children_are_folded_in(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let child_of = async |parent: IntentId| -> IntentId {
