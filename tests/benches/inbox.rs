@@ -77,7 +77,7 @@ impl Rows {
             }
             Self::Postgres(_) => {
                 let series = format!("generate_series(1, {count}) AS numbers (number)");
-                (series, "gen_random_uuid()", format!("(random() * {SPREAD})::bigint"))
+                (series, "gen_random_uuid()", format!("(random() * {SPREAD})::bigint * interval '1 microsecond'"))
             }
         };
         // A request for approval does not stop its intent, so an intent may have many of them.
