@@ -68,7 +68,8 @@ struct OnTerminal<W>(W);
 impl<W: Write> Write for OnTerminal<W> {
     fn write(&mut self, record: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(record);
-        writeln!(self.0, "{}", laid_out(text.trim_end_matches('\n'), "", "    ", columns()))?;
+        let lines = laid_out(text.trim_end_matches('\n'), "", "    ", columns()) + "\n";
+        self.0.write_all(lines.as_bytes())?;
         Ok(record.len())
     }
 
@@ -84,7 +85,11 @@ struct InAscii<W>(W);
 impl<W: Write> Write for InAscii<W> {
     fn write(&mut self, record: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(record);
-        writeln!(self.0, "{}", in_ascii(text.trim_end_matches('\n')))?;
+        let mut line = in_ascii(text.trim_end_matches('\n'));
+        line.push('\n');
+        // Standard error has no buffer, so a line in two pieces would be two calls of the system, and another program could write in
+        // between.
+        self.0.write_all(line.as_bytes())?;
         Ok(record.len())
     }
 
@@ -95,7 +100,11 @@ impl<W: Write> Write for InAscii<W> {
 
 /// JSON with everything beyond visible ASCII escaped.
 pub(crate) fn in_ascii(json: &str) -> String {
-    let mut line = String::with_capacity(json.len());
+    let mut line = String::with_capacity(json.len() + 1);
+    if json.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        line.push_str(json);
+        return line;
+    }
     for c in json.chars() {
         if matches!(c, ' '..='~') {
             line.push(c);
@@ -117,12 +126,13 @@ mod tests {
     /// Characters that move the cursor, hide, reorder, or begin a line.
     const HOSTILE: &str = "x\u{1B}[2J\u{9B}1A\u{202E}\r\n2026-11-24T09:30:00Z  INFO an answer was recorded";
 
+    /// The pieces that were written.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Kept(Arc<Mutex<Vec<Vec<u8>>>>);
 
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().unwrap().push(bytes.to_vec());
             Ok(bytes.len())
         }
 
@@ -137,8 +147,9 @@ mod tests {
             let padded = format!("{}{HOSTILE}", " ".repeat(70));
             tracing::info!(name = HOSTILE, shown = %padded, debugged = ?HOSTILE, "{HOSTILE}");
         });
-        let bytes = kept.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap()
+        let pieces = kept.0.lock().unwrap().clone();
+        assert_eq!(pieces.len(), 1, "a record is written by one call");
+        String::from_utf8(pieces.concat()).unwrap()
     }
 
     /// A reader takes each line at the margin for an event of the server, so text that others wrote must not begin there. For
