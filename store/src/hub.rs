@@ -28,6 +28,8 @@ pub enum Notice {
     Appended(IntentId),
     /// There is a message to send.
     Delivery,
+    /// There is a message to an endpoint of the operator that a suspension is over.
+    Wake,
     /// A message of this channel that had failed is sent again.
     Redriven(String),
     /// There is a new deadline, perhaps the earliest.
@@ -45,6 +47,7 @@ pub struct Hub {
     // A std mutex: held for a map operation, never across an await.
     waiting: Mutex<HashMap<SuspensionId, Watched>>,
     deliveries: Notify,
+    wakes: Notify,
     /// Channels with a message that is sent again. The worker takes the list when it next looks for messages.
     redriven: Mutex<Vec<String>>,
     timers: Notify,
@@ -69,6 +72,7 @@ impl Hub {
         Self {
             waiting: Mutex::default(),
             deliveries: Notify::default(),
+            wakes: Notify::default(),
             redriven: Mutex::default(),
             timers: Notify::default(),
             publications: Publications::default(),
@@ -98,6 +102,7 @@ impl Hub {
                 Notice::Published => self.publications.announce(),
                 Notice::Appended(intent) => self.publications.wake(&Followed::Log(*intent)),
                 Notice::Delivery => self.deliveries.notify_one(),
+                Notice::Wake => self.wakes.notify_one(),
                 Notice::Redriven(channel) => {
                     let mut redriven = self.redriven();
                     // One entry for a channel is enough, however many of its messages are sent again before the worker takes
@@ -119,7 +124,7 @@ impl Hub {
     pub fn wake_all(&self) {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
-        self.announce(&[Notice::Delivery, Notice::Timer]);
+        self.announce(&[Notice::Delivery, Notice::Wake, Notice::Timer]);
         self.lists.send_replace(());
         self.publications.wake_all();
     }
@@ -173,6 +178,12 @@ impl Hub {
         self.deliveries.notified().await;
     }
 
+    /// Waits for a message to an endpoint of the operator that a suspension is over; a permit is kept, so a message announced before the
+    /// call is not lost.
+    pub async fn wake(&self) {
+        self.wakes.notified().await;
+    }
+
     /// Returns the channels whose messages were sent again since the last call.
     pub fn take_redriven(&self) -> Vec<String> {
         std::mem::take(&mut self.redriven())
@@ -201,6 +212,7 @@ fn changes_lists(notice: &Notice) -> bool {
         Notice::Ended(_)
         | Notice::Appended(_)
         | Notice::Delivery
+        | Notice::Wake
         | Notice::Redriven(_)
         | Notice::Timer
         | Notice::Fact(_)

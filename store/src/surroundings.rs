@@ -103,6 +103,7 @@ impl Surroundings {
                 | Notice::Published
                 | Notice::Appended(_)
                 | Notice::Delivery
+                | Notice::Wake
                 | Notice::Redriven(_)
                 | Notice::Timer => {}
             }

@@ -1,4 +1,4 @@
-//! Posts events to the endpoints of subscriptions, and wakes to those of the operator. The steps for each message: lease it, commit, post it, record the result.
+//! Posts events to the endpoints of subscriptions. The steps for each message: lease it, commit, post it, record the result.
 //!
 //! Guarantee: each endpoint is told of its events in their order and at least once, with an id that stays the same, or is told
 //! how many it missed; one agent's slow endpoints take up at most four of the messages that may be under way for all agents.
@@ -13,9 +13,9 @@ use channels::{DeliveryError, Notification, NotificationData, Subscribers};
 use chrono::TimeDelta;
 use store::{DeliveryResult, LeasedPost, Store, StoreError};
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
-use super::wakes::Wakes;
+use super::wakes::{Wakes, report, report_ended};
 use crate::edge::pushes::Pushes;
 use crate::observe::metrics::Metrics;
 
@@ -52,9 +52,9 @@ impl Subscriptions {
         Self { pushes, ..self }
     }
 
-    /// Sends everything that is due; returns how many messages it sent.
+    /// Sends everything that is due, wakes too; returns how many messages it sent.
     pub async fn run_due(self: &Arc<Self>) -> Result<usize, StoreError> {
-        let (mut under_way, mut sent) = (JoinSet::new(), 0);
+        let (mut under_way, mut sent) = (JoinSet::new(), self.wakes.run_due().await?);
         loop {
             let (begun, passed) = self.step(&mut under_way).await?;
             sent += begun;
@@ -69,8 +69,12 @@ impl Subscriptions {
         }
     }
 
-    /// Runs until the server stops; messages under way are finished first.
-    pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
+    /// Runs until the server stops, beside the loop of the wakes; messages under way are finished first.
+    pub(crate) async fn run(self: &Arc<Self>, stopping: watch::Receiver<bool>) {
+        futures_util::future::join(self.wakes.run(stopping.clone()), self.post(stopping)).await;
+    }
+
+    async fn post(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
@@ -107,11 +111,6 @@ impl Subscriptions {
         if room == 0 {
             return Ok((0, 0));
         }
-        let woken = self.wakes.step(room, under_way).await?;
-        let room = IN_FLIGHT_MAX - under_way.len();
-        if room == 0 {
-            return Ok((woken, 0));
-        }
         let creators = self.under_way().clone();
         let leased = self.store.lease_posts(u32::try_from(room).unwrap_or(1), creators).await?;
         let begun = leased.posts.len();
@@ -128,7 +127,7 @@ impl Subscriptions {
                 sent
             });
         }
-        Ok((begun + woken, leased.passed))
+        Ok((begun, leased.passed))
     }
 
     fn under_way(&self) -> MutexGuard<'_, Vec<String>> {
@@ -179,22 +178,5 @@ async fn ended(under_way: &mut JoinSet<Result<(), StoreError>>) {
     match under_way.join_next().await {
         Some(ended) => report(ended),
         None => std::future::pending().await,
-    }
-}
-
-/// Reports the messages that have ended by now.
-fn report_ended(under_way: &mut JoinSet<Result<(), StoreError>>) {
-    while let Some(ended) = under_way.try_join_next() {
-        report(ended);
-    }
-}
-
-fn report(ended: Result<Result<(), StoreError>, JoinError>) {
-    match ended {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::warn!(error = %error, "failed to record that an endpoint was told of an event; it is told once more");
-        }
-        Err(error) => tracing::error!(error = %error, "the task of a message to an endpoint ended before its time"),
     }
 }

@@ -15,7 +15,8 @@ use chrono::TimeDelta;
 use domain::suspension::wake::WakeRule;
 use store::host::kill_points::{self, Point};
 use store::{DeliveryResult, LeasedWake, StoreError, WakeGate, WakeTurn};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
 
 use super::circuit::{Circuit, Outcome, Passage};
 use super::deliveries::Resources;
@@ -23,6 +24,10 @@ use crate::config::{Mode, WakeConfig};
 
 /// How many messages are on their way to one endpoint at the same time.
 const IN_FLIGHT_MAX: u32 = 4;
+/// How many messages are on their way to all endpoints at the same time.
+const UNDER_WAY_MAX: usize = 64;
+/// The longest sleep. A wake-up is only a hint, so the loop looks again by itself.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// An endpoint, with the messages under way.
 pub struct WakeEndpoint {
@@ -96,13 +101,54 @@ impl Wakes {
         Self { resources, endpoints }
     }
 
-    /// Leases the messages that are due, at most `room` of them, and starts to send them; returns how many.
-    pub(super) async fn step(
-        self: &Arc<Self>,
-        room: usize,
-        under_way: &mut JoinSet<Result<(), StoreError>>,
-    ) -> Result<usize, StoreError> {
-        if self.endpoints.is_empty() {
+    /// Sends everything that is due; returns how many messages it sent.
+    pub(super) async fn run_due(self: &Arc<Self>) -> Result<usize, StoreError> {
+        let (mut under_way, mut sent) = (JoinSet::new(), 0);
+        loop {
+            let begun = self.step(&mut under_way).await?;
+            sent += begun;
+            match under_way.join_next().await {
+                Some(ended) => report(ended),
+                None if begun == 0 => return Ok(sent),
+                None => {}
+            }
+        }
+    }
+
+    /// Runs until the server stops; messages under way are finished first.
+    pub(super) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
+        let mut under_way = JoinSet::new();
+        // Without an endpoint there is nothing to look for.
+        while !self.endpoints.is_empty() && !*stopping.borrow() {
+            match self.step(&mut under_way).await {
+                // One transaction leases only a few messages, so more may be due.
+                Ok(begun) if begun > 0 => {
+                    report_ended(&mut under_way);
+                    continue;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(error = %error, "failed to look for messages that suspensions are over; trying again");
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = self.resources.store.hub().wake() => {}
+                Some(ended) = under_way.join_next() => report(ended),
+                // The result is ignored: it is an error only if the sender was dropped, and then the server has stopped.
+                _ = stopping.changed() => {}
+            }
+            report_ended(&mut under_way);
+        }
+        while let Some(ended) = under_way.join_next().await {
+            report(ended);
+        }
+    }
+
+    /// Leases the messages that are due, as many as may still be under way, and starts to send them; returns how many.
+    async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<usize, StoreError> {
+        let room = UNDER_WAY_MAX.saturating_sub(under_way.len());
+        if self.endpoints.is_empty() || room == 0 {
             return Ok(0);
         }
         let (now, mut left) = (self.resources.clock.running(), u32::try_from(room).unwrap_or(u32::MAX));
@@ -181,5 +227,23 @@ impl Wakes {
             (true, false) => tracing::info!(endpoint = endpoint.place, "the endpoint works again: its circuit is closed"),
             (false, false) | (true, true) => {}
         }
+    }
+}
+
+/// Reports the messages that have ended by now.
+pub(super) fn report_ended(under_way: &mut JoinSet<Result<(), StoreError>>) {
+    while let Some(ended) = under_way.try_join_next() {
+        report(ended);
+    }
+}
+
+/// Reports a message that has ended.
+pub(super) fn report(ended: Result<Result<(), StoreError>, JoinError>) {
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!(error = %error, "failed to record that an endpoint was told of an event; it is told once more");
+        }
+        Err(error) => tracing::error!(error = %error, "the task of a message to an endpoint ended before its time"),
     }
 }

@@ -249,6 +249,7 @@ fn word_of(notice: &Notice) -> Option<String> {
         Notice::Appended(_)
         | Notice::Ended(_)
         | Notice::Delivery
+        | Notice::Wake
         | Notice::Timer
         | Notice::Fact(_)
         | Notice::Story(_)

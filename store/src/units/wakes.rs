@@ -12,6 +12,7 @@ use domain::wire::WakeView;
 
 use super::backoff::pause;
 use super::loaded::Loaded;
+use crate::hub::Notice;
 use crate::posting::{LeasedWake, LeasedWakes, WakeGate, WakeTurn};
 use crate::reads::hold;
 use crate::rows::prelude::*;
@@ -47,6 +48,9 @@ pub(super) fn queue<R: Rows>(
     let wake = WakeType::of(row.suspension.kind, resolution);
     let endpoints: Vec<&str> =
         env.wakes.iter().filter(|rule| rule.wants(agent, wake)).map(|rule| rule.endpoint.as_str()).collect();
+    if !endpoints.is_empty() {
+        rows.notice(Notice::Wake);
+    }
     rows.insert_wake_posts(row.rid, &endpoints, now)
 }
 

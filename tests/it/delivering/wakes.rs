@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::suspension::wake::{WakeRule, WakeType};
 use domain::wire::WAKE_VALUE_BYTES_MAX;
+use futures_util::FutureExt;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -49,6 +50,20 @@ fn told_of(posted: &[Posted], id: &str) -> Vec<Value> {
 }
 
 on_each_store! {
+    /// The commit that ends a suspension calls the sender at once, if an endpoint is told.
+    async fn an_ending_calls_the_sender(app: &mut TestApp) {
+        let receiver = Receiver::start().await;
+        for (wakes, is_called) in [(Vec::new(), false), (vec![told(&receiver)], true)] {
+            wake(app, wakes).await;
+            let agent = app.agent();
+            parked(&agent, json!({"on_event": "review.approved"})).await;
+            let store = app.store();
+            while store.hub().wake().now_or_never().is_some() {}
+            app.operator().post("api/v1/events", json!({"name": "review.approved"})).await.ok();
+            assert_eq!(store.hub().wake().now_or_never().is_some(), is_called);
+        }
+    }
+
     /// Whatever ends a suspension, its endpoint is told once, signed, and without the answer.
     async fn each_ending_wakes_once_signed_and_thin(app: &mut TestApp) {
         let receiver = Receiver::start().await;
