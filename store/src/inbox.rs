@@ -439,9 +439,13 @@ impl Walk {
 impl Stream {
     /// Reads on, if all rows that were read are taken.
     fn fill<R: ReadRows>(&mut self, rows: &mut R, person: &str, limit: u32) -> RowsResult<()> {
-        if self.is_over || !self.read.is_empty() {
-            return Ok(());
+        while !self.is_over && self.read.is_empty() {
+            self.read_on(rows, person, limit)?;
         }
+        Ok(())
+    }
+
+    fn read_on<R: ReadRows>(&mut self, rows: &mut R, person: &str, limit: u32) -> RowsResult<()> {
         let before = self.last.map(|last| last.rid);
         let plain = |rows: Vec<ListedRow>| rows.into_iter().map(|row| (Cursor { at: None, rid: row.rid }, row)).collect();
         self.read = match &self.source {
@@ -455,6 +459,7 @@ impl Stream {
         };
         self.is_over = self.read.len() < limit as usize;
         self.last = self.read.back().map(|(cursor, _)| *cursor).or(self.last);
+        self.read.retain(|(_, row)| !row.has_ended);
         Ok(())
     }
 }

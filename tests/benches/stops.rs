@@ -179,27 +179,27 @@ async fn round(subject: &Subject, admin: &Target, count: usize, number: usize, r
     rounds.alone.push(percentile(&alone, 0.99));
     let event = format!("all.{number}");
     closed_loop(&subject.agent, CLIENTS, vec![(); count], async |connection, ()| park(connection, &event).await).await;
-    let mut operator = Connection::open(&subject.operator).await;
     let wake = async {
+        let mut operator = Connection::open(&subject.operator).await;
         let began = Instant::now();
         assert_eq!(fire(&mut operator, &event).await, count);
         began.elapsed().as_secs_f64()
     };
-    let (seconds, beside) = answers_beside(subject, ask_for(subject, 60).await, wake).await;
+    let (seconds, beside) = answers_beside(subject, ask_for(subject, 30).await, wake).await;
     rounds.waking.push(seconds);
     rounds.beside_wakes.push(percentile(&beside, 0.99) / percentile(&alone, 0.99));
-    let mut admin = Connection::open(admin).await;
     let pause = async {
         #[derive(Deserialize)]
         struct Sent {
             suspended: usize,
         }
         let body = format!(r#"{{"filter":{{"limit":{count}}},"reason":"A leak is examined."}}"#);
+        let mut admin = Connection::open(admin).await;
         let began = Instant::now();
         let suspended = admin.post("api/v1/suspensions:broadcast", &body).await.ok::<Sent>().suspended;
         (suspended, began.elapsed().as_secs_f64())
     };
-    let open = ask_for(subject, 60).await;
+    let open = ask_for(subject, 30).await;
     // A broadcast begins with the newest intents, so those that run come after those that wait for people.
     closed_loop(&subject.agent, CLIENTS, vec![(); count], async |connection, ()| create(connection).await).await;
     let ((suspended, seconds), beside) = answers_beside(subject, open, pause).await;

@@ -106,6 +106,11 @@ impl Cluster {
         Self::start(TempDir::with_prefix(PREFIX).unwrap(), "")
     }
 
+    /// The same with the memory that PostgreSQL's documentation recommends for a machine of 8 GB.
+    pub fn roomy() -> Self {
+        Self::start(TempDir::with_prefix(PREFIX).unwrap(), "-c shared_buffers=2GB")
+    }
+
     /// A cluster that keeps uncommitted data in memory as long as it may. A crash loses this data, and afterwards the same
     /// transaction numbers are given out a second time.
     pub fn lazy() -> Self {

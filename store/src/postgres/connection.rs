@@ -22,9 +22,11 @@ pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection, Pump>;
 pub(crate) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// The settings of every connection, whatever the database's own defaults are. A 200 promises that the commit is on disk, so
-/// `synchronous_commit` is at least `on`; a database's stronger setting (`remote_apply`) stays.
+/// `synchronous_commit` is at least `on`; a database's stronger setting (`remote_apply`) stays. The statements here read few rows, so to start
+/// workers for them, or to compile them, takes longer than to run them.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; \
                         SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; \
+                        SET max_parallel_workers_per_gather = 0; SET jit = off; \
                         SELECT set_config('synchronous_commit', 'on', false) \
                         WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');";
 

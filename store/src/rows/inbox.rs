@@ -27,6 +27,9 @@ pub(crate) struct ListedRow {
     pub(crate) hands: Hands,
     /// Whether it keeps the owner of the key that asked from answering. Only the reads of a place say it.
     pub(crate) keeps_owner: bool,
+    /// Whether it has ended: a program of an earlier version leaves the places of the questions that it ends. Only the reads of a place say
+    /// it.
+    pub(crate) has_ended: bool,
 }
 
 /// Writes places and answers, in one transaction.

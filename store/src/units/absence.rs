@@ -143,7 +143,7 @@ pub(crate) fn awaited<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResu
             for (at, row) in read {
                 after = Some((at, row.rid));
                 // An answer that counts stays with the person who gave it.
-                if !row.is_counted && !row.hands.has_left(&person.address) {
+                if !row.has_ended && !row.is_counted && !row.hands.has_left(&person.address) {
                     found.push(Awaited { rid: row.rid, person: person.address.clone(), absence });
                 }
             }
