@@ -178,9 +178,10 @@ pub(crate) fn matters<R: ReadRows>(
     let ErrandFilter { context_id, fate, since, before, limit, messages } = filter;
     let before = match before {
         None => None,
-        Some(place) => match rows.intent(place.intent)? {
-            Some(row) => Some((place.at, row.rid)),
-            None => return Ok(Err(Rejection::invalid("page_token", "value", "must be the nextPageToken of an earlier page"))),
+        // The place of an intent that the principal may not read is as wrong as that of one which does not exist.
+        Some(place) => match reads::readable(rows, principal, place.intent, at.0)? {
+            Ok(row) => Some((place.at, row.rid)),
+            Err(_) => return Ok(Err(Rejection::invalid("page_token", "value", "must be the nextPageToken of an earlier page"))),
         },
     };
     // One row more than the limit shows whether there is another page.

@@ -188,5 +188,9 @@ on_each_store! {
         let unknown = "01a20114-994c-7e8e-b24b-975054fd6315";
         let (hidden, none) = (Rpc(&other).call("GetTask", json!({"id": ids[0]})).await, Rpc(&other).call("GetTask", json!({"id": unknown})).await);
         assert_eq!(hidden.text, none.text, "a task that may not be read looks like one that does not exist");
+        let behind = async |id: &str| Rpc(&other).call("ListTasks", json!({"pageToken": format!("1790000000000000-{id}")})).await.text;
+        for hidden in [ids[0].clone(), api.active_intent().await.to_string()] {
+            assert_eq!(behind(&hidden).await, behind(unknown).await, "and so does its place in a list");
+        }
     }
 }
