@@ -9,6 +9,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
 use domain::asking::stopping;
 use domain::base::ids::SuspensionId;
+use domain::base::text::{defanged, visible};
 use domain::people::authority::Action;
 use domain::people::principal::Role;
 use domain::problem::Rejection;
@@ -90,7 +91,8 @@ impl Row {
             until: record.expires_at,
             by: record.initiated_by.map(|by| line(&by)),
             is_by_agent: record.initiator == Some(Initiator::Parent),
-            reason: record.reason,
+            // Words of agents, as on every other page: nothing in them is hidden, or turns the words around it about.
+            reason: record.reason.map(|reason| defanged(&visible(&reason))),
         }
     }
 

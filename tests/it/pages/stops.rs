@@ -86,6 +86,17 @@ on_each_store! {
         assert_eq!(app.person().open(&path(app)).await.header("location"), "/login");
         mails(app).await;
     }
+
+    /// The words of an agent are shown as they are: nothing in them is hidden, turns the words around it about, or leads elsewhere.
+    async fn the_reason_of_an_agent_hides_nothing_on_the_page(app: &mut TestApp) {
+        directory(app).await;
+        let (agent, mut ada) = (app.agent(), enter(app, ADA).await);
+        let reason = "Paid\u{202e}lla\u{202c}\u{200b}\u{1b}[2K\u{e0041}\u{0}, see https://evil.example/x";
+        stopped(&agent, agent.active_intent().await, "park", json!({"reason": reason})).await;
+        let page = ada.open(&path(app)).await.html;
+        assert!(!page.contains(['\u{202e}', '\u{202c}', '\u{200b}', '\u{1b}', '\u{e0041}', '\u{0}']), "{page}");
+        assert!(page.contains("Paid⟨U+202E⟩lla⟨U+202C⟩⟨U+200B⟩⟨U+001B⟩[2K") && page.contains("https[:]//evil[.]example/x"), "{page}");
+    }
 }
 
 on_one_store! {
