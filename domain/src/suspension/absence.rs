@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::base::time::seconds;
+use crate::suspension::stop::Stop;
 use crate::suspension::{FallbackPolicy, Question, Suspension};
 
 /// The longest absence that changes nothing, in seconds: a restart or an upgrade takes less.
@@ -48,13 +49,21 @@ impl Absence {
     /// who are asked again get as long as the question gave them, not as long as the outage lasted. If the clock was set back
     /// since the absence ended (`now` is before its end), that end was recorded too late, and the time is counted from `now`.
     pub fn extended(&self, suspension: &Suspension, question: &Question, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let interval = question.retry_policy.as_ref().map(|policy| policy.interval_seconds);
+        self.given_back(suspension, interval.or(question.timeout_seconds).map(seconds), now)
+    }
+
+    /// The later deadline of an open stop, by the same rule: the time given back is at most the time that the stop gave.
+    pub fn extended_stop(&self, stop: &Stop, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.given_back(&stop.suspension, stop.window(), now)
+    }
+
+    fn given_back(&self, suspension: &Suspension, window: Option<TimeDelta>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let expires_at = suspension.expires_at?;
         if suspension.fallback_policy == FallbackPolicy::Fail || expires_at <= self.from {
             return None;
         }
         let gap = self.until - self.from;
-        let interval = question.retry_policy.as_ref().map(|policy| policy.interval_seconds);
-        let window = interval.or(question.timeout_seconds).map_or(gap, seconds);
-        Some(expires_at.max(self.until.min(now)) + gap.min(window))
+        Some(expires_at.max(self.until.min(now)) + gap.min(window.unwrap_or(gap)))
     }
 }

@@ -1,12 +1,13 @@
 //! A stop: a suspension that waits for no answer. The intent is paused or parked and goes on when it is resumed, or its work is ended.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Asker, FallbackPolicy, Kind, ResponseType, Suspension};
 use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::time::seconds;
 use crate::suspension::hands::Hands;
 
 /// The largest input with which an intent is resumed, in bytes of JSON.
@@ -317,6 +318,17 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// The time that the stop gave at first; `None` if it has no end. That of an end of work is not kept: it is known until an outage gave
+    /// time back, and is never longer than an agent may be given.
+    pub fn window(&self) -> Option<TimeDelta> {
+        let conditions = self.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
+        if let Some(timeout) = conditions.and_then(|conditions| conditions.timeout.as_ref()) {
+            return Some(TimeDelta::minutes(i64::from(timeout.duration_minutes)));
+        }
+        let left = self.suspension.expires_at? - self.suspension.suspended_at;
+        Some(if self.suspension.kind == Kind::Stopping { left.min(seconds(HANDOFF_SECONDS_MAX)) } else { left })
+    }
+
     /// The credential whose stop it is: if it is an agent's, that agent may let the work go on.
     pub fn holder(&self) -> &Asker {
         self.taken_over_by.as_ref().unwrap_or(&self.suspension.asked_by)

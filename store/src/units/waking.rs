@@ -7,7 +7,6 @@ use domain::intent::event::ExtensionCause;
 use domain::intent::stop_command::StopCommand;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
-use domain::suspension::Question;
 use domain::suspension::absence::Absence;
 use domain::suspension::stop::Fired;
 
@@ -58,10 +57,9 @@ pub(super) fn give_back<R: Rows>(
     absence: Option<Absence>,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
-    let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &Question::erased(), now)) else {
-        return Ok(());
-    };
+    let Some(absence) = absence.filter(|_| row.suspension.expires_at.is_some()) else { return Ok(()) };
     let mut loaded = load_of(rows, row)?;
+    let Some(at) = loaded.intent.stop.as_deref().and_then(|stop| absence.extended_stop(stop, now)) else { return Ok(()) };
     let (suspension_id, cause) = (row.suspension.id, ExtensionCause::Outage);
     let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
     act(rows, env, &mut loaded, &command, now)

@@ -4,7 +4,7 @@
 
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
-use domain::suspension::stop::HANDOFF_BYTES_MAX;
+use domain::suspension::stop::{HANDOFF_BYTES_MAX, HANDOFF_SECONDS};
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -132,6 +132,24 @@ on_each_store! {
         assert!(since_it_began(&agent, intent).await.contains(&"lifecycle.extended".to_owned()));
         settle(&agent, &id, json!({"handoff": {"a": 1}})).await.ok();
         assert_eq!(stands(&agent, intent, &id).await, abandoned("cancelled", "handed_over"));
+        is_verified(app).await;
+    }
+
+    /// After an outage of days an agent has its minute once more, and not as many days.
+    async fn an_outage_gives_an_agent_no_more_time_than_it_had(app: &mut TestApp) {
+        let agent = app.agent();
+        let (stopped, parked) = (agent.active_intent().await, agent.active_intent().await);
+        let id = stopping(&app.operator(), stopped).await;
+        let conditions = json!({"reason": "r", "conditions": {"timeout": {"duration_minutes": 5}}});
+        agent.post(&format!("api/v1/intents/{parked}/park"), conditions).await.ok();
+        app.advance(30).await;
+        app.outage(2 * 86_400).await;
+        assert_eq!((agent.status(stopped).await, agent.status(parked).await), ("blocked".into(), "blocked".into()));
+        app.advance(i64::from(HANDOFF_SECONDS) + 1).await;
+        assert_eq!(stands(&agent, stopped, &id).await, abandoned("expired", "timeout"));
+        assert_eq!(agent.status(parked).await, "blocked", "it has its five minutes");
+        app.advance(300).await;
+        assert_eq!(agent.status(parked).await, "active");
         is_verified(app).await;
     }
 
