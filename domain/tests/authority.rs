@@ -391,6 +391,7 @@ fn table_of_work() -> (usize, String) {
                     entries: &entries,
                     workers: &[],
                     stopped,
+                    is_kept_apart: false,
                 })
             };
             let cells = [
@@ -430,6 +431,7 @@ fn table_of_endings() -> (usize, String) {
                 entries: &[],
                 workers: &[],
                 stopped: None,
+                is_kept_apart: false,
             };
             lines.push(format!("end; {role}; {whose}: {}", verdict(authorize(&who, Action::Stop, Object::Work(work)))));
         }
@@ -442,17 +444,20 @@ fn table_of_endings() -> (usize, String) {
 fn the_owner_of_an_assigned_agent_does_not_resume_what_is_paused() {
     let asker = |name: &str, owner: &str| Asker { name: name.into(), owner: Owner(owner.into()) };
     let (created_by, person, workers) = (asker("bot", "team-a"), asker("ops", "ops"), [asker("helper", "team-c")]);
-    for (owner, kind, is_allowed) in [
-        ("team-c", Kind::Paused, false),
-        ("Team-C", Kind::Paused, false),
-        ("team-c", Kind::Parked, true),
-        ("team-e", Kind::Paused, true),
+    for (owner, kind, is_kept_apart, is_allowed) in [
+        ("team-c", Kind::Paused, false, false),
+        ("Team-C", Kind::Paused, false, false),
+        ("team-c", Kind::Parked, false, true),
+        ("team-e", Kind::Paused, false, true),
+        ("team-e", Kind::Paused, true, false),
+        ("team-e", Kind::Parked, true, true),
     ] {
         let who = Principal { role: Role::Operator, ..Principal::agent("other", Owner(owner.into())) };
         let stopped = Some(Stopped { kind, by: &person });
         let (parent_created_by, assigned, entries) = (None, &[][..], &[][..]);
-        let work = Work { created_by: &created_by, parent_created_by, assigned, entries, workers: &workers, stopped };
-        assert_eq!(authorize(&who, Action::Resume, Object::Work(work)).is_ok(), is_allowed, "{owner} {kind:?}");
+        let work =
+            Work { created_by: &created_by, parent_created_by, assigned, entries, workers: &workers, stopped, is_kept_apart };
+        assert_eq!(authorize(&who, Action::Resume, Object::Work(work)).is_ok(), is_allowed, "{owner} {kind:?} {is_kept_apart}");
     }
 }
 

@@ -1,15 +1,18 @@
 //! The right to stop the work on an intent, and to let it go on: the facts on which that depends, and the decision.
 
 use chrono::{DateTime, Utc};
-use domain::base::name::form;
+use domain::base::name::{form, is_same_in_any_case};
 use domain::intent::Intent;
 use domain::people::access::Permission;
+use domain::people::answerer::answers_for;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::people::stopping::{Stopped, Work};
 use domain::suspension::Asker;
+use domain::suspension::demand::AgentRule;
 use domain::suspension::stop::Stop;
 
+use crate::assigning::owns;
 use crate::reads::is_at_home;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, EdgeKind, IntentRow, RowsResult};
@@ -21,10 +24,12 @@ pub(crate) fn may<R: ReadRows>(
     (rid, intent): (i64, &Intent),
     stop: Option<&Stop>,
     (principal, action): (&Principal, Action),
+    rules: &[AgentRule],
     now: DateTime<Utc>,
 ) -> Decided<()> {
     let parent = if is_at_home(principal, intent) { None } else { parent_of(rows, rid)? };
     let workers = if action == Action::Resume { workers(rows, rid, now)? } else { Vec::new() };
+    let is_kept_apart = action == Action::Resume && is_kept_apart(rows, rules, (&intent.created_by, &workers), principal)?;
     let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: stop.holder() });
     let work = Work {
         created_by: &intent.created_by,
@@ -33,11 +38,12 @@ pub(crate) fn may<R: ReadRows>(
         entries: &intent.entries,
         workers: &workers,
         stopped,
+        is_kept_apart,
     };
     Ok(authorize(principal, action, Object::Work(work)))
 }
 
-/// Whether a principal may let a stopped intent go on.
+/// Whether a principal may let a stopped intent go on, as far as no rule of the operator keeps it apart from the agent.
 pub(crate) fn may_resume<R: ReadRows>(
     rows: &mut R,
     row: &IntentRow,
@@ -50,7 +56,23 @@ pub(crate) fn may_resume<R: ReadRows>(
         intent.assigned = rows.assigned(row.rid)?;
         intent.entries = rows.entries(row.rid)?.into_iter().map(|row| row.entry).filter(|entry| entry.is_in_force(now)).collect();
     }
-    Ok(may(rows, (row.rid, &intent), Some(stop), (principal, Action::Resume), now)?.is_ok())
+    Ok(may(rows, (row.rid, &intent), Some(stop), (principal, Action::Resume), &[], now)?.is_ok())
+}
+
+/// Whether the principal is the person who owns one of these agents, and a rule keeps the owner of that agent apart.
+fn is_kept_apart<R: ReadRows>(
+    rows: &mut R,
+    rules: &[AgentRule],
+    (creator, workers): (&Asker, &[Asker]),
+    principal: &Principal,
+) -> RowsResult<bool> {
+    let has_rule =
+        |agent: &&Asker| rules.iter().any(|rule| rule.separation.is_some() && is_same_in_any_case(&rule.name, &agent.name));
+    let apart: Vec<&Asker> = std::iter::once(creator).chain(workers).filter(has_rule).collect();
+    match answers_for(principal, None).filter(|_| !apart.is_empty()) {
+        Some(address) => owns(rows, &apart, &address),
+        None => Ok(false),
+    }
 }
 
 /// The agents' keys by which the intent is worked on: those of the agents that are assigned to it, and of those that may write it by an

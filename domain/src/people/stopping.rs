@@ -23,6 +23,9 @@ pub struct Work<'a> {
     pub workers: &'a [Asker],
     /// The stop that the action names, open or ended; absent if it names none.
     pub stopped: Option<Stopped<'a>>,
+    /// Whether the principal is the person who owns an agent that works on it, and a rule of the operator keeps this person apart from the
+    /// agent; read only for a resumption.
+    pub is_kept_apart: bool,
 }
 
 /// A stop, as far as its end depends on who stopped the intent.
@@ -98,6 +101,9 @@ pub(super) fn authorize(principal: &Principal, action: Action, work: &Work<'_>) 
         Action::Park | Action::Settle => part.works || part.is_agent && part.is_at_one,
         Action::Resume if kind == Kind::Paused && (part.works || part.is_at_one || part.is_behind_the_work) => {
             return forbidden("the agent whose work is paused, and keys of its owner, never resume it");
+        }
+        Action::Resume if kind == Kind::Paused && work.is_kept_apart => {
+            return forbidden("the owner of an agent that is set apart from its owner never resumes its paused work");
         }
         Action::Resume if kind == Kind::Paused => {
             let paused_it = work.stopped.is_some_and(|stopped| is_same(&stopped.by.name, &principal.name));

@@ -73,7 +73,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let request = &*logins::assured(rows, &loaded, request, now)?;
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
-    match admit(rows, &loaded, request, action, &handed_for, now)? {
+    match admit(rows, env, &loaded, request, action, &handed_for, now)? {
         // If a signature came and is wrong, its reason tells the person more.
         Err(Rejection::AssuranceTooLow { required, given }) => {
             return Ok(Err(signed.err().unwrap_or(Rejection::AssuranceTooLow { required, given })));
@@ -479,6 +479,7 @@ fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Ask
 /// (the request repeats an earlier one).
 fn admit<R: Rows>(
     rows: &mut R,
+    env: &Env<'_>,
     loaded: &Loaded,
     request: &Request,
     action: Action,
@@ -498,7 +499,7 @@ fn admit<R: Rows>(
     let object = Object::Intent { created_by, asked_by, assigned, entries, handed_for, demands: loaded.answering.demands() };
     let authorized = match &request.command {
         Ok(Command::Leave(_)) => places::may_leave(loaded, &request.principal, object),
-        Ok(_) | Err(_) if request.is_about_a_stop() => stops::may(rows, loaded, &request.principal, action, now)?,
+        Ok(_) | Err(_) if request.is_about_a_stop() => stops::may(rows, loaded, &request.principal, action, env.rules, now)?,
         Ok(_) | Err(_) => authorize(&request.principal, action, object),
     };
     if let Err(rejection) = authorized {

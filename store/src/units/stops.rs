@@ -5,6 +5,7 @@ use domain::base::ids::SuspensionId;
 use domain::intent::stop_event::{Extended, StopEvent};
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
+use domain::suspension::demand::AgentRule;
 use domain::suspension::stop::{Conditions, Provider, Stop};
 use domain::wire::StopRecord;
 
@@ -38,10 +39,11 @@ pub(super) fn may<R: Rows>(
     loaded: &Loaded,
     principal: &Principal,
     action: Action,
+    rules: &[AgentRule],
     now: DateTime<Utc>,
 ) -> Decided<()> {
     let stopped = loaded.intent.stop.as_deref().or(loaded.intent.past_stop.as_deref());
-    stopping::may(rows.reads(), (loaded.row.rid, &loaded.intent), stopped, (principal, action), now)
+    stopping::may(rows.reads(), (loaded.row.rid, &loaded.intent), stopped, (principal, action), rules, now)
 }
 
 /// Writes the rows that an event about a stop implies.

@@ -187,6 +187,31 @@ on_each_store! {
         mails(app).await;
     }
 
+    /// An agent that is set apart from its owner is let go on by another person, when a person has paused it.
+    async fn an_owner_who_is_kept_apart_lifts_no_pause(app: &mut TestApp) {
+        with_floors(app).await;
+        let owned = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "owned", ADA).await));
+        let free = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, "free", ADA).await));
+        let ada = key_of(app, ADA, "ada").await;
+        let resumed = async |by: &Api, agent: &Api, how: &str| {
+            let intent = agent.active_intent().await;
+            let stopper = if how == "park" { agent.clone() } else { app.operator() };
+            let record = stopper.post(&format!("api/v1/intents/{intent}/{how}"), json!({"reason": "r"})).await.ok();
+            by.post(&format!("api/v1/suspensions/{}/resume", id(&record)), json!({})).await.status
+        };
+        assert_eq!(resumed(&ada, &owned, "pause").await, 403);
+        assert_eq!(resumed(&ada, &owned, "park").await, 200, "an agent that waits may be woken by its owner");
+        assert_eq!(resumed(&ada, &free, "pause").await, 200, "the rule is about one agent");
+        assert_eq!(resumed(&key_of(app, BOB, "bob").await, &owned, "pause").await, 200);
+        // The rule holds for each agent that works on the intent, and not only for its creator.
+        let intent = app.agent().active_intent().await;
+        app.agent().post(&format!("api/v1/intents/{intent}/agents"), json!({"agent_id": "owned"})).await.ok();
+        let record = app.operator().post(&format!("api/v1/intents/{intent}/pause"), json!({})).await.ok();
+        let path = format!("api/v1/suspensions/{}/resume", id(&record));
+        assert_eq!(ada.post(&path, json!({})).await.status, 403);
+        assert_eq!(app.operator().post(&path, json!({})).await.status, 200);
+    }
+
     /// A plan that only the owner of its agent could let go on is refused: by the question about a failed task when it is made, and by the
     /// review when it is to be active. A plan that asks neither is not.
     async fn a_plan_that_only_the_owner_could_let_go_on_is_refused(app: &mut TestApp) {

@@ -194,7 +194,8 @@ impl Course<'_> {
     }
 
     /// Whether a principal may stop the intent, or let it go on. The log of the intent does not say which agent created its parent, nor
-    /// which agents may write it by an entry, nor whose keys these had then, so an agent is judged as far as it is known.
+    /// which agents may write it by an entry, nor whose keys these had then, so an agent is judged as far as it is known. The rules that keep
+    /// owners apart are in no log.
     pub(super) fn may_stop(&self, event: &Happened, who: &Who, action: Action, stop: Option<&Stop>, what: &str) -> Judged {
         let (by, mut doubts) = (&who.principal, who.doubts.clone());
         if !doubts.is_empty() {
@@ -205,7 +206,7 @@ impl Course<'_> {
         let itself = Asker { name: by.name.clone(), owner: by.owner.clone() };
         let is_allowed = |created_by: &Asker, parent_created_by: Option<&Asker>| {
             let (assigned, entries, workers) = (&self.intent.assigned[..], &[][..], &[][..]);
-            let work = Work { created_by, parent_created_by, assigned, entries, workers, stopped };
+            let work = Work { created_by, parent_created_by, assigned, entries, workers, stopped, is_kept_apart: false };
             authorize(by, action, Object::Work(work)).is_ok()
         };
         if creators.iter().all(|creator| is_allowed(creator, None)) {
