@@ -39,10 +39,7 @@ impl<B: Backend> Errands for B {
     }
 
     fn say(&self, principal: Principal, id: IntentId, message: NewMessage) -> Unit<'_, Matter> {
-        self.decide("say", move |rows, env| {
-            let NewMessage { said, message_id, idempotency } = &message;
-            units::errands::say(rows, env, (&principal, id), said, (message_id, *idempotency))
-        })
+        self.decide("say", move |rows, env| units::errands::hear(rows, env, (&principal, id), &message))
     }
 
     fn call_off(&self, principal: Principal, id: IntentId) -> Unit<'_, Matter> {

@@ -16,7 +16,7 @@ use crate::drafts::permitted;
 use crate::error::Wanted;
 use crate::host::clock_watch::ClockWatch;
 use crate::reads::{self, Step, Walk};
-use crate::request::Idempotency;
+use crate::request::{Idempotency, NewPush};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, ListedErrands, RowsResult};
 use crate::span::TraceContext;
@@ -41,6 +41,8 @@ pub struct NewErrand {
     pub asked: Result<Box<Suspend>, Vec<FieldError>>,
     /// The caller's span, if it named one.
     pub trace_parent: Option<TraceContext>,
+    /// The endpoint that is told of it. If it is refused, nothing is asked. A question that comes again makes none.
+    pub push: Option<NewPush>,
 }
 
 /// A message to an intent.
@@ -51,6 +53,8 @@ pub struct NewMessage {
     /// The id that the caller's protocol gave the message; empty if it gave none.
     pub message_id: String,
     pub idempotency: Option<Idempotency>,
+    /// The endpoint that is told of the intent from now on. If it is refused, nothing was said.
+    pub push: Option<NewPush>,
 }
 
 /// Which errands are listed.

@@ -23,9 +23,9 @@ use super::create::begin;
 use super::execute::execute;
 use super::loaded::load;
 use super::log::append;
-use super::{allowance, outcome::kept_under};
+use super::{allowance, outcome::kept_under, pushes};
 use crate::drafts::permitted;
-use crate::matter::{Heard, Matter, NewErrand, context_of, matter_of};
+use crate::matter::{Heard, Matter, NewErrand, NewMessage, context_of, matter_of};
 use crate::reads;
 use crate::request::{Idempotency, NewIntent, Precondition, Request, Target, Unreadable};
 use crate::rows::prelude::*;
@@ -67,14 +67,32 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
         command: Ok(Command::Suspend(suspend)),
         trace_parent: errand.trace_parent,
     };
-    // The intent may not stay without its question.
+    // The intent may not stay without its question, nor the question without its endpoint.
     rows.whole_or_nothing(|rows| {
         begin(rows, env, principal, &NewIntent { id: errand.id, status: Status::Active, body }, (None, &[]), now)?;
-        match execute(rows, env, &request)? {
-            Ok(_) => matter_of(rows.reads(), principal, errand.id, (now, env.watch)),
-            Err(rejection) => Ok(Err(rejection)),
+        if let Err(rejection) = execute(rows, env, &request)? {
+            return Ok(Err(rejection));
         }
+        if let Some(push) = &errand.push
+            && let Err(rejection) = pushes::create(rows, env, principal, push)?
+        {
+            return Ok(Err(rejection));
+        }
+        matter_of(rows.reads(), principal, errand.id, (now, env.watch))
     })
+}
+
+/// Takes a message, with the endpoint that it brings along. Its sender must not be told of a refusal although it was heard.
+pub(crate) fn hear<R: Rows>(rows: &mut R, env: &Env<'_>, by: (&Principal, IntentId), message: &NewMessage) -> Decided<Matter> {
+    let NewMessage { said, message_id, idempotency, push } = message;
+    let Some(push) = push else { return say(rows, env, by, said, (message_id, *idempotency)) };
+    let heard = rows.whole_or_nothing(|rows| {
+        let heard = say(rows, env, by, said, (message_id, *idempotency))?;
+        // A message that is refused may be recorded, and the record stays.
+        let made = if heard.is_ok() { pushes::create(rows, env, by.0, push)?.map(drop) } else { Ok(()) };
+        Ok(made.map(|()| heard))
+    });
+    Ok(heard?.flatten())
 }
 
 pub(crate) fn say<R: Rows>(

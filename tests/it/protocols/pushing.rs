@@ -11,7 +11,7 @@ use harness::receiver::{Answer, Posted, Receiver};
 use placet_server::config::SubscriptionsConfig;
 use serde_json::{Value, json};
 
-use super::{Rpc, says};
+use super::{Rpc, says, state};
 
 const CREATE: &str = "CreateTaskPushNotificationConfig";
 const LIST: &str = "ListTaskPushNotificationConfigs";
@@ -89,6 +89,59 @@ on_each_store! {
             let text = String::from_utf8_lossy(&bytes);
             assert!(!text.contains(TOKEN) && !text.contains(CREDENTIALS), "{path:?}");
         }
+    }
+
+    /// A message whose configuration is refused is not heard: an operator who is told that it may not has decided nothing.
+    async fn a_message_has_no_effect_without_its_configuration(app: &mut TestApp) {
+        pushing(app).await;
+        let (receiver, api, operator) = (Receiver::start().await, app.agent(), app.operator());
+        let with = |id: &str, mut message: Value| {
+            message["configuration"] = json!({"returnImmediately": true, "taskPushNotificationConfig": {"id": id, "url": receiver.url()}});
+            message
+        };
+        let task = Rpc(&api).asked("m-1").await;
+        let yes = says(&task, "a-1", &json!([{"text": "yes"}]));
+        for method in ["SendMessage", "SendStreamingMessage"] {
+            assert_eq!(Rpc(&operator).error(method, with("mine", yes.clone())).await.1, -32043);
+            assert_eq!(state(&Rpc(&api).task(&task).await), "TASK_STATE_AUTH_REQUIRED");
+        }
+        let done = Rpc(&operator).result("SendMessage", yes).await;
+        assert_eq!(state(&done["task"]), "TASK_STATE_COMPLETED", "the id of a message that was refused is free");
+        // An answer of the asker is refused and recorded, with or without a configuration.
+        let task = Rpc(&api).asked("m-2").await;
+        let own = with("mine", says(&task, "a-2", &json!([{"text": "yes"}])));
+        assert_eq!(Rpc(&api).error("SendMessage", own).await, (403, -32043, "self_response".into()));
+        assert_eq!(Rpc(&api).result(LIST, json!({"taskId": task})).await["configs"], json!([]));
+        let log = |intent: String| { let api = api.clone(); async move { api.get(&format!("api/v1/intents/{intent}/events?include=all")).await.text } };
+        assert!(log(task).await.contains("self_response"));
+
+        let intent = api.active_intent().await.to_string();
+        for number in 0..PUSHES_OF_TASK_MAX {
+            let config = json!({"taskId": intent, "id": format!("c-{number}"), "url": receiver.url()});
+            Rpc(&api).result(CREATE, config).await;
+        }
+        let hello = says(&intent, "c-1", &json!([{"text": "Hello"}]));
+        assert_eq!(Rpc(&api).error("SendMessage", with("one-more", hello.clone())).await.1, -32602);
+        assert!(!log(intent.clone()).await.contains("Hello"));
+        // One under a known id replaces that one, so there is room.
+        for _ in 0..2 {
+            Rpc(&api).result("SendMessage", with("c-1", hello.clone())).await;
+        }
+        assert_eq!(log(intent.clone()).await.matches("Hello").count(), 1);
+        assert_eq!(Rpc(&api).result(LIST, json!({"taskId": intent})).await["configs"].as_array().unwrap().len(), PUSHES_OF_TASK_MAX);
+
+        // A question that comes again brings its configuration again.
+        let asks = |id: &str| with(id, json!({"message": {"messageId": "m-3", "role": "ROLE_USER", "parts": [{"text": "May I?"}]}}));
+        let task = Rpc(&api).result("SendMessage", asks("first")).await["task"]["id"].clone();
+        app.restart().await;
+        let again = Rpc(&api).result("SendMessage", asks("second")).await["task"]["id"].clone();
+        assert_eq!(again, task);
+        let configs = Rpc(&api).result(LIST, json!({"taskId": task})).await["configs"].clone();
+        let ids: Vec<&str> = configs.as_array().unwrap().iter().map(|config| config["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["second", "first"]);
+        answer(app, task.as_str().unwrap(), "no").await;
+        app.settle().await;
+        assert!(receiver.posted().len() >= 4, "both are told");
     }
 
     /// Configurations are made, read, listed and deleted alike over both bindings and in 0.3.

@@ -215,8 +215,9 @@ async fn halt(shared: &Shared, principal: Principal, halting: Halting) -> Result
 
 /// Asks, or answers.
 async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Error> {
-    let (history, push, caller) = (sent.history, sent.push, principal.clone());
+    let (history, push) = (sent.history, sent.push);
     let plain = |error: StoreError| Error::from(error.into(), Wants::Other);
+    let pushed = |task: IntentId| push.clone().map(|config| push::new(shared, task, config)).transpose();
     let matter = match sent.content {
         Content::Asks(body) => {
             let key_hash = key_hash(&principal, ASKS, &sent.message_id);
@@ -229,18 +230,22 @@ async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matte
             };
             let asked = body.and_then(ask);
             let id = IntentId(fresh());
-            shared.store.ask_alone(NewErrand { principal, id, idempotency, asked, trace_parent: None }).await.map_err(plain)?
+            let caller = principal.clone();
+            let errand = NewErrand { principal, id, idempotency, asked, trace_parent: None, push: pushed(id)? };
+            let matter = shared.store.ask_alone(errand).await.map_err(plain)?;
+            // The question was asked before, and had another id; so what the message brings along is all that it can still do.
+            if let Some(again) = pushed(matter.intent_id)?.filter(|_| matter.intent_id != id) {
+                shared.store.create_push(caller, again).await.map_err(plain)?;
+            }
+            matter
         }
         Content::Answers(id, said) => {
             let key_hash = key_hash(&principal, ANSWERS, &sent.message_id);
             let idempotency = Some(Idempotency { key_hash, body_hash: sent.hash });
-            let message = NewMessage { said, message_id: sent.message_id, idempotency };
+            let message = NewMessage { said, message_id: sent.message_id, idempotency, push: pushed(id)? };
             shared.store.say(principal, id, message).await.map_err(plain)?
         }
     };
-    if let Some(push) = push {
-        push::attach(shared, caller, matter.intent_id, push).await?;
-    }
     let skipped = matter.said.len().saturating_sub(history);
     Ok(Matter { said: matter.said.into_iter().skip(skipped).collect(), ..matter })
 }

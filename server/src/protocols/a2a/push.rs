@@ -241,8 +241,8 @@ pub(super) async fn perform(shared: &Shared, principal: Principal, call: PushCal
     let shown = |subscription: &Subscription| shown(pushes, subscription, is_earlier);
     match wanted {
         Wanted::Create(config) => {
-            check(shared, &config)?;
-            Ok(shown(&create_in(shared, pushes, principal, task, config).await?))
+            let new = new(shared, task, config)?;
+            Ok(shown(&shared.store.create_push(principal, new).await.map_err(|error| plain(error.into()))?))
         }
         Wanted::Get(id) => {
             let all = shared.store.pushes(principal, task).await.map_err(|error| plain(error.into()))?;
@@ -261,26 +261,15 @@ pub(super) async fn perform(shared: &Shared, principal: Principal, call: PushCal
     }
 }
 
-/// Adds the configuration that a message brought along.
-pub(super) async fn attach(shared: &Shared, principal: Principal, task: IntentId, config: Config) -> Result<(), Error> {
+/// The endpoint that a configuration is, for this task.
+pub(super) fn new(shared: &Shared, task: IntentId, config: Config) -> Result<NewPush, Error> {
     let pushes = shared.doors.push.as_ref().ok_or_else(Error::no_push)?;
-    create_in(shared, pushes, principal, task, config).await.map(drop)
-}
-
-async fn create_in(
-    shared: &Shared,
-    pushes: &Pushes,
-    principal: Principal,
-    task: IntentId,
-    config: Config,
-) -> Result<Subscription, Error> {
     let url = usable(pushes, &config)?;
     let fresh = shared.entropy.uuid(shared.clock.now());
     // A configuration without an id is the only one of its endpoint, so that a repeated call makes no second one.
     let id = if config.id.is_empty() { task.to_string() } else { config.id };
     let sealed = pushes.seal(task, &id, &config.secrets, &*shared.entropy).ok_or_else(Error::no_push)?;
-    let new = NewPush { id: SubscriptionId(fresh), intent_id: task, url, push: Push { id, sealed } };
-    shared.store.create_push(principal, new).await.map_err(|error| Error::from(error.into(), Wants::Other))
+    Ok(NewPush { id: SubscriptionId(fresh), intent_id: task, url, push: Push { id, sealed } })
 }
 
 /// A configuration as its maker sees it. The token and the credentials are not shown again.
