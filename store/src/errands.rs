@@ -6,12 +6,16 @@ use domain::intent::command::Command;
 use domain::people::principal::Principal;
 use domain::suspension::errand::Via;
 use domain::wire::ResumeRequest;
+use futures_util::FutureExt;
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
 use crate::matter::{ErrandFilter, Halted, Matter, MatterPage, NewErrand, NewMessage, matter, matters};
 use crate::request::Unreadable;
 use crate::units;
+
+/// The most messages of a conversation that a caller sees who does not say how many.
+const SAID_MAX: usize = 1_000;
 
 /// Questions and answers of callers of other protocols.
 pub trait Errands {
@@ -35,23 +39,33 @@ pub trait Errands {
 
 impl<B: Backend> Errands for B {
     fn ask_alone(&self, errand: NewErrand) -> Unit<'_, Matter> {
-        self.decide("ask_alone", move |rows, env| units::errands::ask(rows, env, &errand))
+        let principal = errand.principal.clone();
+        let asked = self.decide("ask_alone", move |rows, env| units::errands::ask(rows, env, &errand));
+        async move { Ok(with_words(self, principal, asked.await?, SAID_MAX).await) }.boxed()
     }
 
     fn say(&self, principal: Principal, id: IntentId, message: NewMessage) -> Unit<'_, Matter> {
-        self.decide("say", move |rows, env| units::errands::hear(rows, env, (&principal, id), &message))
+        let (by, messages) = (principal.clone(), message.messages);
+        let heard = self.decide("say", move |rows, env| units::errands::hear(rows, env, (&principal, id), &message));
+        async move { Ok(with_words(self, by, heard.await?, messages).await) }.boxed()
     }
 
     fn call_off(&self, principal: Principal, id: IntentId) -> Unit<'_, Matter> {
-        self.decide("call_off", move |rows, env| units::errands::call_off(rows, env, &principal, id))
+        let by = principal.clone();
+        let called_off = self.decide("call_off", move |rows, env| units::errands::call_off(rows, env, &principal, id));
+        async move { Ok(with_words(self, by, called_off.await?, SAID_MAX).await) }.boxed()
     }
 
     fn halt(&self, principal: Principal, id: IntentId, command: Result<Command, Unreadable>) -> Unit<'_, Halted> {
-        self.decide("halt", move |rows, env| units::halting::halt(rows, env, (&principal, id), &command))
+        let by = principal.clone();
+        let halted = self.decide("halt", move |rows, env| units::halting::halt(rows, env, (&principal, id), &command));
+        async move { Ok(halted_with_words(self, by, halted.await?).await) }.boxed()
     }
 
     fn go_on(&self, principal: Principal, id: IntentId, resume: ResumeRequest, via: Via) -> Unit<'_, Halted> {
-        self.decide("go_on", move |rows, env| units::halting::go_on(rows, env, (&principal, id), &resume, via))
+        let by = principal.clone();
+        let gone_on = self.decide("go_on", move |rows, env| units::halting::go_on(rows, env, (&principal, id), &resume, via));
+        async move { Ok(halted_with_words(self, by, gone_on.await?).await) }.boxed()
     }
 
     fn matter(&self, principal: Principal, id: IntentId, messages: Wanted<usize>) -> Unit<'_, Matter> {
@@ -63,4 +77,22 @@ impl<B: Backend> Errands for B {
         let (now, watch) = (self.clock().now(), self.watch().clone());
         self.authorized("matters", move |rows| matters(rows, &principal, filter, (now, &watch)))
     }
+}
+
+/// The matter with the newest messages of its conversation, unless it has them. They are read after the work, because a conversation may be
+/// long, and all other writes would wait for the transaction that reads it.
+async fn with_words<B: Backend>(store: &B, principal: Principal, matter: Matter, messages: usize) -> Matter {
+    if messages == 0 || !matter.said.is_empty() {
+        return matter;
+    }
+    // The work is done by now: a caller that cannot be shown the conversation must not believe that it is not.
+    match store.matter(principal, matter.intent_id, Ok(messages)).await {
+        Ok(Matter { said, .. }) => Matter { said, ..matter },
+        Err(_) => matter,
+    }
+}
+
+async fn halted_with_words<B: Backend>(store: &B, principal: Principal, halted: Halted) -> Halted {
+    let Halted { matter, stop } = halted;
+    Halted { matter: with_words(store, principal, matter, SAID_MAX).await, stop }
 }

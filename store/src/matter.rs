@@ -27,6 +27,9 @@ use crate::stopping;
 const COUNTED_MAX: u32 = 10_000;
 /// How many parents are followed from an intent to its root.
 const PARENTS_MAX: usize = 64;
+/// A log with so many events is read in the transaction that wrote to it, which spares a read of its own. All other writes wait meanwhile, so
+/// a longer one is read later.
+const SHORT_LOG_EVENTS: u64 = 12;
 /// The types of the events that belong to the conversation about a matter.
 const SAID: [&str; 3] = ["intent.suspended", "intent.resumed", COMMENT];
 
@@ -53,6 +56,8 @@ pub struct NewMessage {
     /// The id that the caller's protocol gave the message; empty if it gave none.
     pub message_id: String,
     pub idempotency: Option<Idempotency>,
+    /// How many messages of the conversation the caller wants to see.
+    pub messages: usize,
     /// The endpoint that is told of the intent from now on. If it is refused, nothing was said.
     pub push: Option<NewPush>,
 }
@@ -335,14 +340,20 @@ fn said<R: ReadRows>(rows: &mut R, row: &IntentRow, limit: usize) -> RowsResult<
     Ok(found)
 }
 
-/// The matter of a suspension that was asked before.
+/// An intent as a matter, for the transaction that has just changed it: with its conversation only if the log is short.
 pub(crate) fn matter_of<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     id: IntentId,
     at: (DateTime<Utc>, &ClockWatch),
 ) -> Decided<Matter> {
-    matter(rows, principal, id, Ok(reads::EVENTS_WALKED_MAX as usize), at)
+    let row = match reads::readable(rows, principal, id, at.0)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let is_short = row.last_sequence <= SHORT_LOG_EVENTS;
+    let messages = if is_short { reads::EVENTS_WALKED_MAX as usize } else { 0 };
+    Ok(Ok(matter_at(rows, principal, &row, messages, at)?))
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
 
 /// Takes a message, with the endpoint that it brings along. Its sender must not be told of a refusal although it was heard.
 pub(crate) fn hear<R: Rows>(rows: &mut R, env: &Env<'_>, by: (&Principal, IntentId), message: &NewMessage) -> Decided<Matter> {
-    let NewMessage { said, message_id, idempotency, push } = message;
+    let NewMessage { said, message_id, idempotency, push, .. } = message;
     let Some(push) = push else { return say(rows, env, by, said, (message_id, *idempotency)) };
     let heard = rows.whole_or_nothing(|rows| {
         let heard = say(rows, env, by, said, (message_id, *idempotency))?;

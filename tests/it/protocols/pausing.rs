@@ -38,6 +38,27 @@ async fn seen(api: &Api, extensions: &str, id: &str) -> Value {
 }
 
 on_each_store! {
+    /// The reply to a call that stops work, or lets it go on, has as many messages as that to a call which reads it. A conversation may be
+    /// long, and other writes do not wait until it was read.
+    async fn the_reply_to_a_stop_has_at_most_a_thousand_messages(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        for number in 0..1_001 {
+            let said = json!({"event_type": "comment", "payload": {"text": number.to_string()}});
+            agent.post(&format!("api/v1/intents/{id}/events"), said).await.ok();
+        }
+        let paused = done(&operator, "PauseTask", json!({"taskId": id})).await;
+        let resumed = done(&operator, "ResumeTask", json!({"taskId": id})).await;
+        let read = seen(&operator, PAUSE, &id).await["history"].clone();
+        assert_eq!((read.as_array().unwrap().len(), &read[999]["parts"][0]["text"]), (1_000, &json!("1000")));
+        assert_eq!((&paused["history"], &resumed["history"]), (&read, &read));
+        let mut told = says(&id, "m", &json!([{"text": "Hello"}]));
+        told["configuration"] = json!({"returnImmediately": true, "historyLength": 2});
+        let told = Rpc(&operator).result("SendMessage", told).await["task"]["history"].clone();
+        let texts: Vec<&Value> = told.as_array().unwrap().iter().map(|message| &message["parts"][0]["text"]).collect();
+        assert_eq!(texts, ["1000", "Hello"]);
+    }
+
     /// A whole pause in the words of the proposal, with a restart in the middle: the handle is kept in no memory, only those who may let
     /// the work go on see it, and it counts once.
     async fn work_is_paused_and_goes_on_in_the_words_of_the_proposal(app: &mut TestApp) {

@@ -242,7 +242,7 @@ async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matte
         Content::Answers(id, said) => {
             let key_hash = key_hash(&principal, ANSWERS, &sent.message_id);
             let idempotency = Some(Idempotency { key_hash, body_hash: sent.hash });
-            let message = NewMessage { said, message_id: sent.message_id, idempotency, push: pushed(id)? };
+            let message = NewMessage { said, message_id: sent.message_id, idempotency, messages: history, push: pushed(id)? };
             shared.store.say(principal, id, message).await.map_err(plain)?
         }
     };
