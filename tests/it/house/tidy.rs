@@ -315,6 +315,7 @@ const WEB: &[&str] = &[
     "server/src/inbox/",
     "server/src/protocols/",
     "server/src/app.rs",
+    "tests/process/a2a_fixture/",
 ];
 const POSTGRES: &[&str] = &["store/src/moving/", "store/src/postgres/", "tests/harness/postgres.rs"];
 const CHANNELS: &[&str] = &["channels/"];

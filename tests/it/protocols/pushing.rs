@@ -19,7 +19,7 @@ const CREDENTIALS: &str = "s3cr3t-credentials";
 const TOKEN: &str = "s3cr3t-token";
 
 /// The server, pushing to this machine.
-async fn pushing(app: &mut TestApp) {
+pub(super) async fn pushing(app: &mut TestApp) {
     let push = SubscriptionsConfig { hosts: vec!["127.0.0.1".into()], allow_subnets: vec!["127.0.0.0/8".parse().unwrap()] };
     app.restart_with(|config| config.a2a.push = push).await;
 }

@@ -144,7 +144,8 @@ impl Error {
                 Wants::Halt(words) => told(own((words.wrong_state(), 400, "FAILED_PRECONDITION"), 200)),
                 Wants::Cancel | Wants::Other => Self::in_this_state(wants),
             },
-            ("unsupported_media_type", _) => Self::content_type(detail),
+            // Here the request itself has the wrong type, and no part of a message.
+            ("unsupported_media_type", http) => Self { http, ..Self::content_type(detail) },
             ("malformed_json", _) => Self::of((PARSE_ERROR, 400, "INVALID_ARGUMENT"), "PARSE_ERROR", detail),
             ("invalid", _) => Self::invalid(more.errors.iter().cloned().map(in_camel).collect()),
             ("invalid_choice", _) => Self { metadata: Box::new(more.members.clone()), ..Self::wrong("value", detail) },

@@ -69,13 +69,13 @@ pub(crate) struct PushCall {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct ConfigIn {
     #[serde(default)]
     tenant: String,
     #[serde(default)]
     id: String,
-    #[serde(default)]
+    #[serde(default, alias = "task_id")]
     task_id: String,
     url: String,
     #[serde(default)]
@@ -85,7 +85,7 @@ struct ConfigIn {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct AuthenticationIn {
     #[serde(default)]
     scheme: String,
@@ -97,18 +97,18 @@ struct AuthenticationIn {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct EarlierConfigIn {
     task_id: String,
     push_notification_config: Value,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct OneIn {
     #[serde(default)]
     tenant: String,
-    #[serde(default)]
+    #[serde(default, alias = "task_id")]
     task_id: String,
     #[serde(default)]
     id: String,
@@ -116,9 +116,9 @@ struct OneIn {
     #[serde(default)]
     push_notification_config_id: Option<String>,
     /// A task has at most five configurations, so all of them are on the first page.
-    #[serde(default, rename = "pageSize")]
+    #[serde(default, rename = "pageSize", alias = "page_size")]
     _page_size: Option<i64>,
-    #[serde(default)]
+    #[serde(default, alias = "page_token")]
     page_token: String,
 }
 
@@ -376,7 +376,8 @@ mod tests {
             assert!(with(member, right).is_ok(), "{member}");
             assert_eq!(with(member, wrong).unwrap_err().code, -32602, "{member}");
         }
-        assert_eq!(with("other", json!(1)).unwrap_err().code, -32602);
+        assert!(with("other", json!(1)).is_ok(), "a member that the protocol does not have is left alone");
+        assert_eq!(with("headers", json!({"x": "y"})).unwrap_err().code, -32602, "its sender would count on the effect");
         assert_eq!(with("taskId", json!("nothing")).unwrap_err().code, -32001);
         for method in ["GetTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig"] {
             assert_eq!(call(method, json!({"taskId": TASK}), false).unwrap_err().code, -32602, "{method}");

@@ -1,4 +1,6 @@
-//! From the parameters of A2A 1.0 to what is asked of the store: pure functions. Every member is understood or refused.
+//! From the parameters of A2A 1.0 to what is asked of the store: pure functions. Every member of a question and of an answer is understood or
+//! refused. Members that the protocol's own objects do not have are left alone, as it recommends: those of a later version come with the
+//! number of that version, which is refused. Its names are read in camelCase and as its definition in protobuf has them.
 
 use domain::asking::errands::{Said, Words};
 use domain::base::field::{FieldError, UNSUPPORTED};
@@ -91,7 +93,7 @@ pub(crate) enum Content {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct SendParams {
     #[serde(default)]
     tenant: String,
@@ -104,21 +106,26 @@ struct SendParams {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", default)]
 struct Configuration {
+    #[serde(alias = "accepted_output_modes")]
     accepted_output_modes: Vec<String>,
+    #[serde(alias = "task_push_notification_config")]
     task_push_notification_config: Option<Value>,
+    #[serde(alias = "history_length")]
     history_length: Option<i64>,
+    #[serde(alias = "return_immediately")]
     return_immediately: bool,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct MessageIn {
+    #[serde(alias = "message_id")]
     message_id: String,
-    #[serde(default)]
+    #[serde(default, alias = "context_id")]
     context_id: String,
-    #[serde(default)]
+    #[serde(default, alias = "task_id")]
     task_id: String,
     role: String,
     parts: Vec<PartIn>,
@@ -127,12 +134,12 @@ struct MessageIn {
     /// The extensions that the message uses; an unknown one says nothing to this server.
     #[serde(default, rename = "extensions")]
     _extensions: Vec<String>,
-    #[serde(default)]
+    #[serde(default, alias = "reference_task_ids")]
     reference_task_ids: Vec<String>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct PartIn {
     #[serde(default)]
     text: Option<String>,
@@ -147,7 +154,7 @@ struct PartIn {
     _metadata: Option<Map<String, Value>>,
     #[serde(default)]
     filename: String,
-    #[serde(default)]
+    #[serde(default, alias = "media_type")]
     media_type: String,
 }
 
@@ -366,12 +373,12 @@ fn answer(pieces: Vec<Piece>, extended: Option<Value>, context_id: Option<String
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct TaskParams {
     #[serde(default)]
     tenant: String,
     id: String,
-    #[serde(default)]
+    #[serde(default, alias = "history_length")]
     history_length: Option<i64>,
 }
 
@@ -383,7 +390,7 @@ pub(crate) fn get(given: Value) -> Result<Operation, Error> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct OneTask {
     #[serde(default)]
     tenant: String,
@@ -410,15 +417,21 @@ pub(crate) fn subscribe(given: Value) -> Result<Operation, Error> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", default)]
 struct ListParams {
     tenant: String,
+    #[serde(alias = "context_id")]
     context_id: String,
     status: Option<String>,
+    #[serde(alias = "page_size")]
     page_size: Option<i64>,
+    #[serde(alias = "page_token")]
     page_token: String,
+    #[serde(alias = "history_length")]
     history_length: Option<i64>,
+    #[serde(alias = "status_timestamp_after")]
     status_timestamp_after: Option<String>,
+    #[serde(alias = "include_artifacts")]
     include_artifacts: bool,
 }
 
@@ -567,7 +580,6 @@ mod tests {
             (json!({"messageId": "m".repeat(201)}), -32602),
             (json!({"contextId": "c".repeat(201)}), -32602),
             (json!({"referenceTaskIds": ["t"]}), -32602),
-            (json!({"generation": 5}), -32602),
             (json!({"taskId": "no-such-task"}), -32001),
         ] {
             assert_eq!(code(message(&text(), &more)), wanted, "{more}");

@@ -196,7 +196,7 @@ on_each_store! {
     async fn core_err_002(app: &mut TestApp) {
         let agent = app.agent();
         for kit in kits(&agent) {
-            for wrong in [json!({"parts": []}), json!({"messageId": ""}), json!({"parts": [{"text": "a", "data": {}}]}), json!({"strange": 1})] {
+            for wrong in [json!({"parts": []}), json!({"messageId": ""}), json!({"parts": [{"text": "a", "data": {}}]}), json!({"role": "ROLE_STRANGE"})] {
                 assert_eq!(kit.fails("SendMessage", kit.message("m", wrong)).await, "INVALID_PARAMS");
             }
             assert_eq!(kit.fails("ListTasks", json!({"pageSize": 0})).await, "INVALID_PARAMS");

@@ -208,6 +208,36 @@ on_each_store! {
         }
     }
 
+    /// A member that the protocol does not have is left alone (a recommendation), and one that a question does not have is refused.
+    async fn dm_serial_005(app: &mut TestApp) {
+        for kit in kits(&app.agent()) {
+            let mut message = kit.message("m", json!({"newer": 1, "parts": [{"text": "Deploy?", "newer": {"a": []}}]}));
+            message["newer"] = json!(true);
+            message["configuration"] = json!({"newer": "x", "historyLength": 0});
+            let task = kit.ok("SendMessage", message).await["task"].clone();
+            assert!(task["history"].is_null(), "the members beside it are understood: {task}");
+            let question = json!({"question": "Deploy?", "newer": 1});
+            let message = kit.message("n", json!({"parts": [{"data": question}]}));
+            assert_eq!(kit.fails("SendMessage", message).await, "INVALID_PARAMS");
+        }
+    }
+
+    /// A name is read as the definition in protobuf has it, too: writers of its JSON may choose either.
+    async fn names_of_the_definition_are_read_as_well(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let kit = Kit { api: &agent, binding: Binding::JsonRpc };
+        let message = json!({"message_id": "m", "role": "ROLE_USER", "context_id": "c", "parts": [{"text": "Deploy?", "media_type": "text/plain"}]});
+        let task = kit.ok("SendMessage", json!({"message": message, "configuration": {"history_length": 0}})).await["task"].clone();
+        assert_eq!((&task["contextId"], &task["history"]), (&json!("c"), &Value::Null));
+        kit.asked("other").await;
+        assert_eq!(kit.ok("ListTasks", json!({"context_id": "c", "page_size": 1})).await["totalSize"], 1);
+        assert!(kit.ok("GetTask", json!({"id": task["id"], "history_length": 0})).await["history"].is_null());
+        let answer = json!({"message_id": "n", "role": "ROLE_USER", "task_id": task["id"], "parts": [{"text": "yes"}]});
+        let answered = Kit { api: &operator, ..kit }.ok("SendMessage", json!({"message": answer})).await;
+        assert_eq!(answered["task"]["id"], task["id"], "it answers, and asks nothing anew");
+        assert_eq!(kit.fails("ListTasks", json!({"pageSize": 1, "page_size": 1})).await, "INVALID_PARAMS");
+    }
+
     /// Each operation is on both bindings.
     async fn bind_equiv_001(app: &mut TestApp) {
         let agent = app.agent();
@@ -450,6 +480,9 @@ on_each_store! {
         for (operation, params, reason, _, status, _) in failures(&kit, &ended) {
             assert_eq!(kit.call(operation, params).await.http, status, "{reason}");
         }
+        let request = agent.request("POST", "a2a/message:send").header("a2a-version", "1.0").header("content-type", "text/plain");
+        let got = kit.sent(request.body("{}")).await;
+        assert_eq!((got.http, &*got.reason), (415, "CONTENT_TYPE_NOT_SUPPORTED"), "it is the request that has the wrong type");
     }
 
     /// A stream is one of events, each of which is an item.
