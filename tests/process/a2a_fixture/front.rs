@@ -48,7 +48,6 @@ struct Sending {
     skill: Skill,
     /// Whether it begins a task.
     begins: bool,
-    streams: bool,
     at_once: bool,
 }
 
@@ -85,12 +84,9 @@ impl Front {
     /// is a message that comes again.
     fn read(&self, passed: &mut Passed) -> Option<Sending> {
         let mut body: Value = serde_json::from_slice(&passed.body).ok()?;
-        let (params, streams) = match (&*passed.path, body["method"].as_str()) {
-            ("/a2a", Some(method @ ("SendMessage" | "SendStreamingMessage"))) => {
-                let streams = method == "SendStreamingMessage";
-                (body.get_mut("params")?, streams)
-            }
-            (path @ ("/a2a/message:send" | "/a2a/message:stream"), _) => (&mut body, path.ends_with(":stream")),
+        let params = match (&*passed.path, body["method"].as_str()) {
+            ("/a2a", Some("SendMessage" | "SendStreamingMessage")) => body.get_mut("params")?,
+            ("/a2a/message:send" | "/a2a/message:stream", _) => &mut body,
             _ => return None,
         };
         let at_once = params["configuration"]["returnImmediately"] == true;
@@ -106,7 +102,7 @@ impl Front {
             message["parts"] = json!([{ "text": "yes" }]);
         }
         passed.body = body.to_string().into_bytes();
-        Some(Sending { skill, begins, streams, at_once })
+        Some(Sending { skill, begins, at_once })
     }
 }
 
@@ -127,29 +123,26 @@ async fn answered(request: &HttpRequest, body: Bytes, front: Data<Front>) -> any
         headers: headers.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_owned())).collect(),
         body: body.to_vec(),
     };
-    let Some(sending) = front.read(&mut passed) else {
-        let response = front.pass(&passed, &front.agent).await?;
-        return if is_stream(&response) { streamed(response, front, None) } else { whole(response).await?.0 };
-    };
-    if !sending.begins {
-        let response = front.pass(&passed, &front.person).await?;
-        return if is_stream(&response) { streamed(response, front, None) } else { whole(response).await?.0 };
-    }
-    let response = front.pass(&passed, &front.agent).await?;
-    let answer = sending.skill.answer();
-    if sending.streams && is_stream(&response) {
+    let sending = front.read(&mut passed);
+    // A message to a task comes from the side that answers, and everything else from the agent that asks.
+    let key = if sending.as_ref().is_some_and(|sending| !sending.begins) { &front.person } else { &front.agent };
+    let response = front.pass(&passed, key).await?;
+    let asks = sending.filter(|sending| sending.begins);
+    let at_once = asks.as_ref().is_some_and(|asks| asks.at_once);
+    let answer = asks.and_then(|asks| asks.skill.answer());
+    if is_stream(&response) {
         return streamed(response, front, answer);
     }
     let (reply, task) = whole(response).await?;
-    let (Some(task), Some((answer, after))) = (task, answer) else { return reply };
-    if sending.at_once {
+    let (Some(task), Some((answer, after))) = (task, answer) else { return Ok(reply) };
+    if at_once {
         answer_later(front, task, answer, after);
-        return reply;
+        return Ok(reply);
     }
     sleep(after).await;
     front.answer(&task, &answer).await?;
     // The same message again is the same task, as it is by then.
-    whole(front.pass(&passed, &front.agent).await?).await?.0
+    Ok(whole(front.pass(&passed, &front.agent).await?).await?.0)
 }
 
 fn answer_later(front: Data<Front>, task: String, answer: String, after: Duration) {
@@ -174,16 +167,14 @@ fn head(response: &reqwest::Response) -> anyhow::Result<HttpResponseBuilder> {
     Ok(head)
 }
 
-type Whole = (anyhow::Result<HttpResponse>, Option<String>);
-
 /// A response that is no stream, and the id of the task in it that waits.
-async fn whole(response: reqwest::Response) -> anyhow::Result<Whole> {
+async fn whole(response: reqwest::Response) -> anyhow::Result<(HttpResponse, Option<String>)> {
     let mut head = head(&response)?;
     let bytes = response.bytes().await?;
-    let Ok(mut body) = serde_json::from_slice::<Value>(&bytes) else { return Ok((Ok(head.body(bytes)), None)) };
+    let Ok(mut body) = serde_json::from_slice::<Value>(&bytes) else { return Ok((head.body(bytes), None)) };
     let task = waiting(&body);
     shown(&mut body);
-    Ok((Ok(head.body(body.to_string())), task))
+    Ok((head.body(body.to_string()), task))
 }
 
 /// The id of the task in the result of a message, if it waits for an answer.

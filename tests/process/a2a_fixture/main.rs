@@ -12,14 +12,13 @@
 mod front;
 mod skill;
 
-use std::future::pending;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use actix_web::{App as Web, HttpServer};
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use domain::base::clock::Clock;
 use domain::base::ids::{Entropy, KeyId};
@@ -59,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
     let front = Front::new(app.address(), key(&*app.store(), Role::Agent).await?, key(&*app.store(), Role::Operator).await?);
     let front = Data::new(front);
     let (stop, mut stopped) = watch::channel(());
-    let server = spawn_named("server", async move {
+    let mut server = spawn_named("server", async move {
         let ended = app.run_until(async move { drop(stopped.changed().await) }).await;
         if let Err(error) = ended {
             println!("the server has ended: {error:#}");
@@ -69,14 +68,15 @@ async fn main() -> anyhow::Result<()> {
         let limit = web::PayloadConfig::new(front::BODY_BYTES_MAX);
         Web::new().app_data(front.clone()).app_data(limit).default_service(web::to(front::answer))
     });
-    let web = web.bind(listen).with_context(|| format!("failed to listen on {listen}"))?.run();
+    // It ends with an interrupt or SIGTERM, and cuts off the streams that the kit left open.
+    let web = web.bind(listen).with_context(|| format!("failed to listen on {listen}"))?.shutdown_timeout(0).run();
     println!("the fixture listens on http://{listen}");
     tokio::select! {
         ended = web => ended.context("the layer in front has ended")?,
-        () = async { if server.await.is_err() { pending::<()>().await } } => {}
+        _ = &mut server => bail!("the server has ended"),
     }
     drop(stop);
-    Ok(())
+    server.await.context("the server has ended badly")
 }
 
 /// The settings of `serve --dev`, with a public URL that leads to the layer in front, and pushes allowed.
