@@ -46,6 +46,37 @@ on_each_store! {
         }
     }
 
+    /// A stream stays open while a task waits for a person, and closes at whichever end the task has.
+    async fn a_stream_stays_open_at_an_interruption_and_closes_at_each_end(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        for kit in kits(&agent) {
+            for end in ["TASK_STATE_COMPLETED", "TASK_STATE_CANCELED", "TASK_STATE_FAILED"] {
+                let question = json!({"question": "Deploy?", "responseType": "confirm", "timeoutSeconds": 3_600, "fallbackPolicy": "fail"});
+                let message = kit.message(end, json!({"parts": [{"data": question}]}));
+                let mut items = kit.stream("SendStreamingMessage", message).await;
+                let task = items.next().await.unwrap()["task"].clone();
+                assert_eq!(state(&task), "TASK_STATE_AUTH_REQUIRED");
+                app.advance(60).await;
+                let id = json!({"id": task["id"]});
+                let more = json!({"taskId": task["id"], "parts": [{"text": "yes please"}]});
+                let open = Kit { api: &operator, ..kit }.ok("SendMessage", kit.message(&format!("{end}-words"), more)).await;
+                assert_eq!(state(&open["task"]), "TASK_STATE_AUTH_REQUIRED", "words that are no answer change nothing");
+                match end {
+                    "TASK_STATE_COMPLETED" => {
+                        let yes = json!({"taskId": task["id"], "parts": [{"text": "yes"}]});
+                        Kit { api: &operator, ..kit }.ok("SendMessage", kit.message(&format!("{end}-yes"), yes)).await;
+                    }
+                    "TASK_STATE_CANCELED" => drop(kit.ok("CancelTask", id.clone()).await),
+                    _ => app.advance(3_600).await,
+                }
+                let told = items.rest().await;
+                assert_eq!(state(&told.last().unwrap()["statusUpdate"]), end, "{told:?}");
+                assert_eq!(told.len(), if end == "TASK_STATE_COMPLETED" { 2 } else { 1 }, "{told:?}");
+                assert_eq!(kit.fails("SubscribeToTask", id).await, "UNSUPPORTED_OPERATION");
+            }
+        }
+    }
+
     /// Changes are told in the order in which they came.
     async fn stream_order_001(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
