@@ -21,8 +21,9 @@ use crate::host::clock_watch::ClockWatch;
 use crate::reads::{may, suspension};
 use crate::request::Idempotency;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsResult, SuspensionRow};
+use crate::rows::{Decided, ReadStops, RowsResult, SuspensionRow};
 use crate::stopped::stop_of;
+use crate::surroundings::Env;
 use crate::units;
 
 /// How many parked intents one look finds.
@@ -51,7 +52,8 @@ pub trait Stops {
     /// Reads a stop with the events by which it began and ended.
     fn stop_log(&self, principal: Principal, id: SuspensionId) -> Unit<'_, StopLog>;
     /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on. `once` names a message
-    /// that counts once: when it comes again after its work was done, no intent goes on because of it.
+    /// that counts once: when it comes again, it wakes only those that the first call did not reach, and none that was parked after it, and
+    /// the answer is how many it has woken in all.
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64>;
 }
 
@@ -72,22 +74,20 @@ impl<B: Backend> Stops for B {
 
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64> {
         async move {
-            if let Some(message) = once {
-                let now = self.clock().now();
-                let known = self.authorized("fired_before", move |rows| units::waking::fired_before(rows, message, now)).await?;
-                if known {
-                    return Ok(0);
-                }
-            }
             // The newest come first: an agent that is woken and parks itself anew has a later row, so no event wakes it twice.
             let (mut woken, mut before) = (0, i64::MAX);
+            if let Some(message) = once {
+                let (by, wanted) = (principal.clone(), event.clone());
+                let claim = move |rows: &mut B::Rows<'_>, env: &Env<'_>| units::waking::claim(rows, env, &by, &wanted, message);
+                before = self.decide("claim_event", claim).await?;
+            }
             loop {
                 let (by, wanted) = (principal.clone(), event.clone());
                 let batch = self.authorized("waiting", move |rows| waiting(rows, &by, wanted, before)).await?;
                 let Ok(fired) = &event else { break };
                 let wakes = stream::iter(batch.clone()).map(|rid| {
                     let (by, fired) = (principal.clone(), fired.clone());
-                    self.write("wake", move |rows, env| units::waking::wake(rows, env, rid, &by, &fired))
+                    self.decide("wake", move |rows, env| units::waking::wake(rows, env, rid, (&by, &fired), once))
                 });
                 let mut wakes = wakes.buffer_unordered(WAKES_AT_ONCE);
                 while let Some(has_woken) = wakes.next().await {
@@ -96,11 +96,9 @@ impl<B: Backend> Stops for B {
                 let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { break };
                 before = *last;
             }
-            if let Some(message) = once {
-                // A crash before this point lets the sender's next try wake those that this one did not reach.
-                self.write("note_fired", move |rows, env| units::waking::note_fired(rows, env, message)).await?;
-            }
-            Ok(woken)
+            let Some(message) = once else { return Ok(woken) };
+            // Another copy, or a call that broke off, may have woken some of them.
+            self.read("woken_by", move |rows| rows.woken_by(&message.key_hash)).await
         }
         .boxed()
     }

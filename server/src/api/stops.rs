@@ -12,7 +12,7 @@ use store::Target;
 
 use crate::edge::admission::Work;
 use crate::edge::auth::{Caller, to_its_end};
-use crate::edge::body::Json;
+use crate::edge::body::{Json, idempotency};
 use crate::edge::problem::{Failure, Problem, Surface};
 use crate::edge::route::{Routes, post, suspension_id};
 use crate::edge::shared::Shared;
@@ -83,14 +83,21 @@ pub(super) async fn stop(request: HttpRequest, shared: Data<Shared>) -> Result<H
 /// of a gateway from `webhook`.
 ///
 /// An event is not kept: an intent that is parked a moment later does not go on because of it. A repeated call wakes those that the first one
-/// did not reach.
-#[utoipa::path(post, path = "/api/v1/events", tag = "lifecycle", request_body = FireRequest, responses(
+/// did not reach; with the same `Idempotency-Key` it wakes no other one, and `woken` is the number of both.
+#[utoipa::path(post, path = "/api/v1/events", tag = "lifecycle", request_body = FireRequest,
+    params(("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = FiredView), (status = 403), (status = 422)))]
 pub(super) async fn fire(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let read = Json::of(&request)?.into().and_then(|body: FireRequest| stopping::firing(body, &caller.principal));
-    let event = read.map_err(|errors| Rejection::Invalid { errors });
-    let woken = shared.store.fire(caller.principal, event, None).await?;
+    let body = Json::of(&request)?;
+    let once = idempotency(&request, &caller.principal, "POST /events", &body);
+    let read = body.into().and_then(|body: FireRequest| stopping::firing(body, &caller.principal));
+    let (event, once) = match once {
+        Ok(once) => (read, once),
+        Err(error) => (Err(vec![error]), None),
+    };
+    let event = event.map_err(|errors| Rejection::Invalid { errors });
+    let woken = shared.store.fire(caller.principal, event, once).await?;
     Ok(HttpResponse::Ok().json(FiredView { woken }))
 }
 

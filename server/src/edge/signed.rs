@@ -1,7 +1,7 @@
 //! Messages that prove their sender by a signature in place of a key (Standard Webhooks).
 //!
 //! Guarantee: only a sender of the configuration file gets through, with a message that it signed within the last minutes, and no message
-//! counts twice. Mechanism: the signature covers the id, the time and the body; the id is kept for a day after the work was done, far longer
+//! counts twice. Mechanism: the signature covers the id, the time and the body; the id is kept for a day before the work begins, far longer
 //! than a message is accepted. A refusal tells nothing of what was wrong.
 
 use actix_web::web::{Data, Payload};

@@ -19,6 +19,8 @@ pub(crate) trait WriteStops {
     fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
     /// Notes who has taken a pause over.
     fn pass_stop(&mut self, suspension: i64, to: &Asker) -> RowsResult<()>;
+    /// Notes that the message with this hash let the intent go on.
+    fn note_woken(&mut self, suspension: i64, by: &[u8; 32]) -> RowsResult<()>;
     /// Notes that a parked intent waits for an event; of one provider, or of any.
     fn insert_wake(&mut self, suspension: i64, name: &str, provider: Option<Provider>) -> RowsResult<()>;
     /// Notes that it waits for the event no longer.
@@ -33,6 +35,8 @@ pub(crate) trait ReadStops {
     fn standing_of(&mut self, suspension: i64) -> RowsResult<(Stage, Option<Asker>)>;
     /// The parked intents before row `before` that wait for this event of this provider, newest first.
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
+    /// How many intents the message with this hash let go on.
+    fn woken_by(&mut self, message: &[u8; 32]) -> RowsResult<u64>;
     /// The newest suspension by which the work on an intent was ended, or is being ended.
     fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>>;
     /// The newest open stops.

@@ -11,12 +11,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 
     stops (suspension) {
         suspension -> BigInt,
         stage -> Integer,
         holder -> Nullable<Text>,
         holder_owner -> Nullable<Text>,
+        woken_by -> Nullable<Binary>,
     }
 }

@@ -1,6 +1,7 @@
 //! Intents that are stopped, and go on: which callers may stop them, and who wins.
 
 mod broadcasting;
+mod firing;
 mod harn;
 mod parking;
 mod pausing;

@@ -72,7 +72,7 @@ on_each_store! {
         let second = parked(&agent, "build.done").await;
         app.restart().await;
         for _ in 0..2 {
-            assert_eq!(send(app, "msg-1", &body).await.ok(), json!({"woken": 0}));
+            assert_eq!(send(app, "msg-1", &body).await.ok(), json!({"woken": 1}), "the answer of the first one");
         }
         assert_eq!(agent.suspension(&second).await["resolution"], json!(null));
         let other = json!({"name": "build.done", "payload": {"build": 8}});
@@ -88,11 +88,12 @@ on_each_store! {
     async fn copies_at_once_wake_once(app: &mut TestApp) {
         with_sender(app).await;
         let agent = app.agent();
-        parked(&agent, "build.done").await;
+        let waiting = parked(&agent, "build.done").await;
         let body = json!({"name": "build.done"});
-        let replies = join_all((0..8).map(|_| send(app, "msg-1", &body))).await;
-        let woken: u64 = replies.into_iter().map(|reply| reply.ok()["woken"].as_u64().unwrap()).sum();
-        assert_eq!(woken, 1);
+        for reply in join_all((0..8).map(|_| send(app, "msg-1", &body))).await {
+            assert_eq!(reply.ok(), json!({"woken": 1}), "each copy tells what the message has woken");
+        }
+        assert_eq!(agent.suspension(&waiting).await["version"], 2);
     }
 
     /// A message that no sender has signed, or not just now, is refused without a word about the reason, and wakes no agent.

@@ -30,6 +30,11 @@ impl WriteStops for Writing<'_> {
         Ok(())
     }
 
+    fn note_woken(&mut self, suspension: i64, by: &[u8; 32]) -> RowsResult<()> {
+        diesel::update(stops::table.find(suspension)).set(stops::woken_by.eq(by.as_slice())).execute(self.conn)?;
+        Ok(())
+    }
+
     fn insert_wake(&mut self, suspension: i64, name: &str, provider: Option<Provider>) -> RowsResult<()> {
         let provider = wakes::provider.eq(provider.map_or(ANY, Code::code));
         let row = (wakes::name.eq(name), wakes::suspension.eq(suspension), provider);
@@ -65,6 +70,11 @@ impl ReadStops for SqliteConnection {
         let waiting = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.lt(before)).filter(counts);
         let waiting = waiting.order(wakes::suspension.desc()).limit(i64::from(limit)).select(wakes::suspension);
         Ok(waiting.load(self)?)
+    }
+
+    fn woken_by(&mut self, message: &[u8; 32]) -> RowsResult<u64> {
+        let woken: i64 = stops::table.filter(stops::woken_by.eq(message.as_slice())).count().get_result(self)?;
+        Ok(woken.unsigned_abs())
     }
 
     fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>> {
