@@ -4,7 +4,7 @@ mod broadcasting;
 mod firing;
 mod harn;
 mod parking;
-mod pausing;
+pub(crate) mod pausing;
 mod receipts;
 mod signed;
 mod stopping;

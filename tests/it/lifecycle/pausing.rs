@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const INTENTS: &str = "api/v1/intents";
 
-pub(super) async fn pause(api: &Api, intent: IntentId, body: Value) -> Reply {
+pub(crate) async fn pause(api: &Api, intent: IntentId, body: Value) -> Reply {
     api.post(&format!("{INTENTS}/{intent}/pause"), body).await
 }
 
@@ -22,19 +22,19 @@ async fn paused(api: &Api, intent: IntentId) -> String {
     id_of(&pause(api, intent, json!({})).await.ok())
 }
 
-pub(super) fn id_of(record: &Value) -> String {
+pub(crate) fn id_of(record: &Value) -> String {
     record["id"].as_str().unwrap().to_owned()
 }
 
-pub(super) async fn resume(api: &Api, id: &str, body: Value) -> Reply {
+pub(crate) async fn resume(api: &Api, id: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/suspensions/{id}/resume"), body).await
 }
 
-pub(super) async fn settle(api: &Api, id: &str, body: Value) -> Reply {
+pub(crate) async fn settle(api: &Api, id: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/suspensions/{id}/settle"), body).await
 }
 
-pub(super) async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
+pub(crate) async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
     let version = api.intent(intent).await["version"].to_string();
     api.post_at(&format!("{INTENTS}/{intent}/status"), &version, json!({"status": status})).await
 }
@@ -53,7 +53,7 @@ pub(super) async fn since_it_began(api: &Api, intent: IntentId) -> Vec<String> {
 }
 
 /// An agent of another owner, with an intent of its own and a child of that intent which the test's agent created.
-pub(super) async fn parent_of_anothers_child(app: &TestApp) -> (Api, IntentId) {
+pub(crate) async fn parent_of_anothers_child(app: &TestApp) -> (Api, IntentId) {
     let boss = Api::new(&app.base, Some(&app.new_key(Role::Agent, "boss").await));
     let agent = app.agent();
     let parent = boss.active_intent().await;

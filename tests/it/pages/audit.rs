@@ -22,7 +22,7 @@ use crate::people::logins::{ADA, list, log_in};
 use crate::people::quorums;
 
 /// An auditor who is logged in.
-async fn auditor(app: &TestApp) -> Person {
+pub(super) async fn auditor(app: &TestApp) -> Person {
     list(app, ADA, Role::Auditor).await;
     while app.smtp.has_unread() {
         app.smtp.next_mail().await;
@@ -30,7 +30,7 @@ async fn auditor(app: &TestApp) -> Person {
     log_in(app, ADA).await
 }
 
-async fn open(app: &TestApp, person: &mut Person, path: &str) -> Page {
+pub(super) async fn open(app: &TestApp, person: &mut Person, path: &str) -> Page {
     person.open(&format!("{}audit{path}", app.base)).await
 }
 

@@ -10,6 +10,7 @@ mod drafts;
 mod forms;
 mod geometry;
 mod grounds;
+mod halted;
 mod headers;
 mod hostile;
 mod inbox;

@@ -12,6 +12,7 @@ mod drawing;
 mod form_error;
 mod given;
 mod grounds;
+mod halted;
 mod held;
 mod inbox;
 mod moment;

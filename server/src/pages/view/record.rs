@@ -17,6 +17,7 @@ use super::super::context::{Cell, Table, entries};
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::super::proposing::approved_as;
+use super::halted::Halted;
 use super::held::{Held, Keeping};
 use super::moment::{Manner, machine, second};
 use super::{ChangeRow, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, titled};
@@ -154,6 +155,8 @@ enum Happened {
     ReceiptRevoked {
         by: String,
     },
+    /// The intent was stopped, or its stop changed or ended.
+    Stopped(Halted),
     /// Any other event, by the name of its type.
     Other {
         kind: String,
@@ -226,6 +229,7 @@ impl Happened {
             Some("receipt.issued") => Self::ReceiptIssued { by: actor },
             Some("receipt.consumed") => Self::ReceiptUsed { by: actor },
             Some("receipt.revoked") => Self::ReceiptRevoked { by: actor },
+            Some(kind) if let Some(halted) = Halted::of(kind, event) => Self::Stopped(halted),
             Some(kind) => match payload["new_status"].as_str().and_then(Status::parse) {
                 Some(now) if kind == "status_changed" => Self::Status { now, by: actor },
                 Some(_) | None => Self::Other { kind: visible_line(kind), by: actor },
@@ -243,6 +247,7 @@ impl Happened {
             Self::Answered { .. } | Self::Counted { .. } => ("tick", "act"),
             Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
             Self::ReceiptRevoked { .. } => ("bar", "stop"),
+            Self::Stopped(halted) => halted.mark(),
             Self::Created { .. }
             | Self::Withdrawn { .. }
             | Self::MoreTime { .. }
