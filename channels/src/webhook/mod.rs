@@ -56,6 +56,12 @@ pub struct WebhookSettings {
 }
 
 impl WebhookSettings {
+    /// An endpoint of the operator's own programs: without links, in Placet's own form, and with one secret.
+    pub fn plain(name: String, url: SecretString, secret: SecretString, allow_subnets: Vec<IpNet>) -> Self {
+        let (template, timeout) = (Template::Placet, TOTAL_TIMEOUT);
+        Self { name, url, secret, previous_secret: None, allow_subnets, links: false, template, timeout }
+    }
+
     /// Checks the settings as far as possible without a network; returns whether the endpoint is on this machine.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
-use channels::{TOTAL_TIMEOUT, Template, WebhookSettings, WitnessEndpoint};
+use channels::{WebhookSettings, WitnessEndpoint};
 use chrono::TimeDelta;
 use domain::base::address;
 use ipnet::IpNet;
@@ -187,16 +187,7 @@ impl LogWebhookSection {
             None => secret("secret", self.secret, self.secret_file.as_deref()).context("log.webhook")?,
         };
         let Some(secret) = secret else { bail!("log.webhook: set secret, secret_file or {WEBHOOK_SECRET}") };
-        let settings = WebhookSettings {
-            name: "log".to_owned(),
-            url: self.url,
-            secret,
-            previous_secret: None,
-            allow_subnets: self.allow_subnets,
-            links: false,
-            template: Template::Placet,
-            timeout: TOTAL_TIMEOUT,
-        };
+        let settings = WebhookSettings::plain("log".to_owned(), self.url, secret, self.allow_subnets);
         settings.check().map_err(|error| anyhow!("log.webhook: {error}"))?;
         Ok(settings)
     }

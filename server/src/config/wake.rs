@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow, bail};
-use channels::{TOTAL_TIMEOUT, Template, WebhookSettings};
+use channels::WebhookSettings;
 use domain::base::name::normal;
 use domain::suspension::wake::{WakeRule, WakeType};
 use ipnet::IpNet;
@@ -89,16 +89,7 @@ impl WakeWebhookSection {
         let agents = self.agents.iter().map(named).collect::<anyhow::Result<_>>()?;
         let digest = Sha256::digest(self.url.expose_secret());
         let endpoint = format!("{:016x}", u64::from_be_bytes(digest[..8].try_into()?));
-        let settings = WebhookSettings {
-            name: format!("wake.webhook[{index}]"),
-            url: self.url,
-            secret,
-            previous_secret: None,
-            allow_subnets: self.allow_subnets,
-            links: false,
-            template: Template::Placet,
-            timeout: TOTAL_TIMEOUT,
-        };
+        let settings = WebhookSettings::plain(format!("wake.webhook[{index}]"), self.url, secret, self.allow_subnets);
         let is_this_machine = settings.check().map_err(|error| anyhow!("{error}"))?;
         let rule = WakeRule { endpoint, agents, types: self.types, include_value: self.include_value };
         Ok(WakeConfig { settings, rule, is_this_machine })

@@ -27,7 +27,7 @@ use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
 use store::host::task::spawn_named;
 use store::link::LinkToken;
-use store::{LinkView, Precondition, Request, Signer, StoreError, Target, Unreadable};
+use store::{LinkView, Request, Signer, StoreError, Target, Unreadable};
 
 use super::Pages;
 use super::ended::{ending, silence};
@@ -439,26 +439,15 @@ pub(super) fn answer(principal: Principal, link: &LinkView, value: Value, named:
     let comment = comment(&form.reason, &form.comment, link, &value);
     let via = if principal.session_id().is_some() { Via::Page } else { Via::Link };
     let metadata = (!comment.is_empty()).then(|| Map::from_iter([(COMMENT.to_owned(), Value::from(comment))]));
-    Request {
-        principal,
-        target: Target::Intent(link.suspension.intent_id),
-        precondition: Precondition::None,
-        idempotency: None,
-        // The person's click belongs to no trace.
-        trace_parent: None,
-        command: accepting::answer(RespondRequest {
-            suspension_id: link.suspension.id.expose(),
-            value: Some(value),
-            metadata,
-            ..RespondRequest::default()
-        })
-        .map(|respond| {
-            let assertion = form.signature.assertion().map(Box::new);
-            Respond { assertion, takes_back: form.takes_back, named, ..respond }
-        })
-        .map(|respond| Command::Respond(Box::new(respond)).through(via))
-        .map_err(|errors| Unreadable { action: Action::Respond, errors }),
-    }
+    let answer =
+        RespondRequest { suspension_id: link.suspension.id.expose(), value: Some(value), metadata, ..RespondRequest::default() };
+    let command = accepting::answer(answer).map(|respond| {
+        let assertion = form.signature.assertion().map(Box::new);
+        Command::Respond(Box::new(Respond { assertion, takes_back: form.takes_back, named, ..respond })).through(via)
+    });
+    // The person's click belongs to no trace.
+    let command = command.map_err(|errors| Unreadable { action: Action::Respond, errors });
+    Request::plain(principal, Target::Intent(link.suspension.intent_id), command)
 }
 
 pub(super) fn is_shown(link: &LinkView) -> bool {

@@ -7,7 +7,7 @@ use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::suspension::assignees::Assignees;
 use domain::wire::{DelegateRequest, ReassignRequest};
-use store::{LinkView, Precondition, Request, Target, Unreadable};
+use store::{LinkView, Request, Target, Unreadable};
 
 use super::view::HandsShown;
 
@@ -51,14 +51,7 @@ impl HandButton {
                 (Action::Reassign, handing::reassigning(id, ReassignRequest { assignees: typed_assignees(typed.who) }))
             }
         };
-        Request {
-            principal,
-            target: Target::Suspension(id),
-            precondition: Precondition::None,
-            idempotency: None,
-            trace_parent: None,
-            command: command.map_err(|errors| Unreadable { action, errors }),
-        }
+        Request::plain(principal, Target::Suspension(id), command.map_err(|errors| Unreadable { action, errors }))
     }
 }
 

@@ -20,7 +20,7 @@ use domain::suspension::{Resolution, ResolutionReason, ResponseType, Suspension}
 use domain::wire::SuspendRequest;
 use serde_json::json;
 use store::mailbox::{Asked, MailboxView, Mailed};
-use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
+use store::{CreateIntent, NewIntent, Request, StoreError, Target};
 
 use super::development::{Development, Holder, home, not_here};
 use super::inbox::INBOX;
@@ -322,14 +322,7 @@ async fn put(shared: &Shared, title: &str, suspend: Suspend) -> Result<(), Store
     };
     let intent = Ok(NewIntent { id, status: Status::Active, body });
     shared.store.create(CreateIntent { principal: principal.clone(), idempotency: None, below: None, intent }).await?;
-    let request = Request {
-        principal,
-        target: Target::Intent(id),
-        precondition: Precondition::None,
-        idempotency: None,
-        trace_parent: None,
-        command: Ok(Command::Suspend(Box::new(suspend))),
-    };
+    let request = Request::plain(principal, Target::Intent(id), Ok(Command::Suspend(Box::new(suspend))));
     shared.store.execute(request).await.map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! What Harn's own tests of suspension demand, as contracts of the HTTP interface: the eleven programs that do not test its virtual machine,
+//! The demands of Harn's own tests of suspension, as contracts of the HTTP interface: the eleven programs that do not test its virtual machine,
 //! and nine further behaviours. Each course is run once for each of its steps, with a restart of the server there.
 
 use domain::base::ids::IntentId;
