@@ -610,7 +610,9 @@ mod stops {
             StopRefusal::Mismatch => MISMATCH,
             StopRefusal::Lost { .. } => ALREADY_RESOLVED,
             StopRefusal::TimeOver => EXPIRED,
-            StopRefusal::StatusIsHeld => entry("intent_stopped", 409, "The intent is paused or parked"),
+            StopRefusal::StatusIsHeld | StopRefusal::NothingBegins | StopRefusal::TurnIsOver { .. } => {
+                entry("intent_stopped", 409, "The intent is paused or parked")
+            }
         }
     }
 }

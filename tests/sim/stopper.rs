@@ -353,6 +353,8 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
         | StopRefusal::NotStopped
         | StopRefusal::Mismatch
         | StopRefusal::StatusIsHeld
+        | StopRefusal::NothingBegins
+        | StopRefusal::TurnIsOver { .. }
         | StopRefusal::Ending
         | StopRefusal::NoHandoff => (false, "stop refused"),
     };

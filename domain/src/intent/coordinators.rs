@@ -16,6 +16,7 @@ use crate::intent::event::Event;
 use crate::intent::record::CoordinatorDecision;
 use crate::people::principal::Principal;
 use crate::problem::{Directing, Rejection};
+use crate::suspension::stop_refusal::StopRefusal;
 
 /// Decides the effect of a command about the lease of a coordinator.
 pub(super) fn decide(
@@ -54,6 +55,9 @@ fn grant(
         let Coordinator { id, agent_id, last_heartbeat, expires_at, .. } = live.clone();
         let existing = Box::new(Directing { id, agent_id, last_heartbeat, expires_at });
         return if is_own { Ok(None) } else { Err(Rejection::CoordinatorConflict { existing }) };
+    }
+    if intent.stop.is_some() {
+        return Err(StopRefusal::NothingBegins.into());
     }
     if !intent.is_created_by(by) && new.guardrails != Guardrails::default() {
         let reason =

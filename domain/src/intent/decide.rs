@@ -19,7 +19,7 @@ use crate::intent::status::Status;
 use crate::intent::suspend::{escalated, suspend, suspend_by_record};
 use crate::intent::{
     agents, announcing, coordinators, course, deliveries, entries, govern, graph, handing, leases, plans, portfolios, quorum,
-    retries, stops, tasks, workflow,
+    resting, retries, stops, tasks, workflow,
 };
 use crate::people::principal::{Assurance, Principal, Role};
 use crate::problem::Rejection;
@@ -46,7 +46,7 @@ const OWN_RECORDED_MAX: u32 = REFUSALS_RECORDED_MAX / 2;
 /// The refusal, with the events that record it.
 pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     govern::enforce(intent, command, by)?;
-    match effects(intent, command, by, now) {
+    match resting::enforce(intent, command, by, now).and_then(|()| effects(intent, command, by, now)) {
         Ok(events) => Ok(with_consequences(intent, events, by, now)),
         Err(refusal) => {
             let deadline = with_consequences(intent, refusal.deadline, &Principal::server(), now);

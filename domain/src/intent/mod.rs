@@ -34,6 +34,7 @@ mod quorum;
 pub mod receipt;
 pub mod record;
 pub mod refusal;
+mod resting;
 mod retries;
 pub mod retry;
 pub mod status;

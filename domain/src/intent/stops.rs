@@ -55,9 +55,15 @@ pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now
     })
 }
 
+impl From<StopRefusal> for Rejection {
+    fn from(refusal: StopRefusal) -> Self {
+        Self::Stop(Box::new(refusal))
+    }
+}
+
 impl From<StopRefusal> for Refusal {
     fn from(refusal: StopRefusal) -> Self {
-        Rejection::Stop(Box::new(refusal)).into()
+        Rejection::from(refusal).into()
     }
 }
 
@@ -266,7 +272,7 @@ fn resumption(intent: &Intent, resumed: Resumed) -> Vec<Event> {
 
 /// The refusal of a command after the time of a parked intent. It carries the events of that time, so that a time that is over always
 /// takes effect.
-fn time_over(intent: &Intent, stop: &Stop) -> Refusal {
+pub(super) fn time_over(intent: &Intent, stop: &Stop) -> Refusal {
     Refusal { rejection: Rejection::Stop(Box::new(StopRefusal::TimeOver)), deadline: end_by_time(intent, stop), record: None }
 }
 

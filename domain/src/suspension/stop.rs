@@ -30,7 +30,7 @@ pub const HANDOFF_SECONDS: u32 = 60;
 /// The most names of events in one trigger.
 pub const TRIGGER_EVENTS_MAX: usize = 20;
 
-/// How an agent is asked to stop. The server refuses the same writes in every mode; the rest is the agent's part.
+/// How an agent is asked to stop. In every mode nothing begins; an immediate interruption also ends the writes of the step under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {

@@ -55,6 +55,24 @@ pub enum StopRefusal {
         "the intent is paused or parked, or its work is being ended: until it is resumed, its status can only become abandoned"
     )]
     StatusIsHeld,
+    /// Something would begin in an intent that is stopped.
+    #[error("the intent is paused or parked, or its work is being ended: nothing begins in it until it is resumed")]
+    NothingBegins,
+    /// The turn of the agent is over, and the intent is paused.
+    #[error("{}: until it is resumed, its agent changes neither its state nor its tasks", over(*is_broken_off))]
+    TurnIsOver {
+        /// Whether the pause breaks the turn off.
+        #[serde(default)]
+        is_broken_off: bool,
+    },
+}
+
+fn over(is_broken_off: bool) -> &'static str {
+    if is_broken_off {
+        "the pause of the intent breaks the turn of its agent off"
+    } else {
+        "the intent is paused, and its agent has stopped"
+    }
 }
 
 fn by(resumed_by: Option<&str>) -> String {
@@ -83,7 +101,7 @@ impl StopRefusal {
             Self::Lost { is_late, .. } => Some(code_of(*is_late)),
             Self::TimeOver => Some("HARN-SUS-006"),
             Self::IntentEnded { .. } | Self::Ending => Some("HARN-SUS-010"),
-            Self::StatusIsHeld | Self::NoHandoff => None,
+            Self::StatusIsHeld | Self::NoHandoff | Self::NothingBegins | Self::TurnIsOver { .. } => None,
         }
     }
 }

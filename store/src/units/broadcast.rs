@@ -39,7 +39,9 @@ pub(crate) fn pause<R: Rows>(
             | StopRefusal::IntentEnded { .. }
             | StopRefusal::Ending
             | StopRefusal::NoHandoff
-            | StopRefusal::StatusIsHeld) => Err(Rejection::Stop(Box::new(other))),
+            | StopRefusal::StatusIsHeld
+            | StopRefusal::NothingBegins
+            | StopRefusal::TurnIsOver { .. }) => Err(Rejection::Stop(Box::new(other))),
         },
         Err(other) => Err(other),
     })

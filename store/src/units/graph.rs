@@ -16,9 +16,10 @@ use domain::intent::dependency::{BLOCKING_NAMED_MAX, Edge, Upstream};
 use domain::intent::event::Event;
 use domain::intent::status::Status;
 use domain::people::authority::Action;
-use domain::people::principal::Principal;
+use domain::people::principal::{Principal, Role};
 use domain::problem::{Blocking, Rejection};
 use domain::suspension::Resolution;
+use domain::suspension::stop_refusal::StopRefusal;
 
 use super::act::act;
 use super::circle::circle;
@@ -29,6 +30,7 @@ use crate::reads::{may, readable};
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, RowsResult};
+use crate::stopped::open_stop;
 use crate::surroundings::Env;
 
 /// How many dependents one transaction tells that an intent is completed.
@@ -198,6 +200,10 @@ pub(super) fn parent_of_new<R: Rows>(
     }
     if row.intent.status.is_final() {
         return Ok(Err(Rejection::IntentEnded { status: row.intent.status.as_str().into() }));
+    }
+    // A child is new work, and none begins in an intent that is stopped.
+    if principal.role == Role::Agent && open_stop(rows.reads(), &row)?.is_some() {
+        return Ok(Err(StopRefusal::NothingBegins.into()));
     }
     let needed: Vec<i64> = needed.iter().map(|needed| needed.rid).collect();
     match circle(rows, row.rid, &needed)? {

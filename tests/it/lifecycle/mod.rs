@@ -6,6 +6,7 @@ mod harn;
 mod parking;
 pub(crate) mod pausing;
 mod receipts;
+mod resting;
 mod signed;
 mod stopping;
 mod winning;
