@@ -143,6 +143,24 @@ fn an_event_and_a_time_end_a_park_as_its_conditions_say() {
     }
 }
 
+/// An event lets nothing go on that waits for one of another provider. A sender of signed messages is a provider of its own, and has no key.
+#[test]
+fn an_event_of_another_provider_counts_for_nothing() {
+    let mut world = parked("fail");
+    let event = json!({"event": "review.approved"});
+    let mut woken = json!({
+        "suspension_id": id(0xf01), "cause": "condition_fired", "continue_transcript": true, "resumed_by": "webhook:ci",
+    });
+    woken["event"] = event["event"].clone();
+    world.happen(Tale::Approved, "webhook:ci", RESUMED_AT - 1, "lifecycle.resumed", woken);
+    status(&mut world, "webhook:ci", RESUMED_AT - 1, ("blocked", "active"));
+    let (code, text) = first(&world).unwrap();
+    assert!(code == "decision_differs" && text.contains("did not wait"), "{code} {text}");
+    let mut world = parked("fail");
+    resumed(&mut world, "alice", RESUMED_AT - 1, "condition_fired", &event);
+    assert!(doubts(&world).is_empty());
+}
+
 /// The end of an intent ends its stop, for one of two reasons.
 #[test]
 fn a_stop_that_ends_with_its_intent_has_a_reason_for_that() {
