@@ -3,8 +3,8 @@
 use crate::base::ids::{IntentId, SuspensionId};
 use crate::suspension::stop::Mode;
 
-/// The most intents that one call names by their ids: as many as a body holds.
-pub const IDS_MAX: usize = 5_000;
+/// The most intents that one call names by their ids; the body of this call may be large enough for them.
+pub const IDS_MAX: usize = 10_000;
 /// The most intents that one call finds by a filter.
 pub const FOUND_MAX: u32 = 10_000;
 

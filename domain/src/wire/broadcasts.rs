@@ -10,9 +10,9 @@ use crate::suspension::stop::Mode;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BroadcastRequest {
-    /// The intents, at most 5,000. An empty list pauses none.
+    /// The intents, at most 10,000. An empty list pauses none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 5_000)]
+    #[schema(max_items = 10_000)]
     pub ids: Option<Vec<IntentId>>,
     /// Which intents, out of all that have begun and have not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]

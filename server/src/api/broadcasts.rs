@@ -16,14 +16,14 @@ use crate::edge::route::{Routes, post};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::Ours, "/suspensions:broadcast", [post(Work::Write, broadcast)]);
+    routes.keyed(Surface::Ours, "/suspensions:broadcast", [post(Work::WriteMany, broadcast)]);
 }
 
 /// Pauses many intents: those that are named, or all that run. Each is paused as by a call of its own, in a transaction of its own.
 ///
 /// Intents that are stopped already stay as they are, so a call that broke off can be repeated.
 #[utoipa::path(post, path = "/api/v1/suspensions:broadcast", tag = "lifecycle", request_body = BroadcastRequest, responses(
-    (status = 200, body = BroadcastView), (status = 403, description = "`forbidden`: only admins pause many intents at once"), (status = 422)))]
+    (status = 200, body = BroadcastView), (status = 403, description = "`forbidden`: only admins pause many intents at once"), (status = 413, description = "`body_too_large`: a body is at most 524288 bytes"), (status = 422)))]
 pub(super) async fn broadcast(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let wanted = Json::of(&request)?.into::<BroadcastRequest>().and_then(broadcasting);

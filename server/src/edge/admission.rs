@@ -81,6 +81,8 @@ pub(crate) enum Work {
     Inbox,
     /// Writes.
     Write,
+    /// Writes to many things that its body names.
+    WriteMany,
     /// Reads one thing.
     Read,
     /// Reads many things.
@@ -95,7 +97,7 @@ impl Work {
         match self {
             Self::Answer if answers => Class::Respond,
             Self::Look | Self::Inbox if answers => Class::Inbox,
-            Self::Answer | Self::Write => Class::Write,
+            Self::Answer | Self::Write | Self::WriteMany => Class::Write,
             Self::Look | Self::Read => Class::Read,
             Self::Inbox | Self::List => Class::List,
         }

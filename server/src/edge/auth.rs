@@ -73,11 +73,13 @@ async fn admit(
         shared.rates.request(key).map_err(too_many)?;
     }
     request.extensions_mut().insert(caller);
-    if work.is_some() && matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH) {
+    if let Some(work) = work
+        && matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH)
+    {
         // The body is read before the request takes a place: a slow sender must not hold one.
         let payload =
             request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
-        let body = body::read(&shared.bodies, request.request(), payload).await?;
+        let body = body::read_up_to(body_bytes_max(work), &shared.bodies, request.request(), payload).await?;
         request.extensions_mut().insert(body);
     }
     let place = shared.admission.enter(class).await?;
@@ -89,6 +91,14 @@ async fn admit(
         *headers = std::mem::take(headers).into_iter().collect();
     }
     Ok(class)
+}
+
+/// The largest body of a request, in bytes.
+fn body_bytes_max(work: Work) -> usize {
+    match work {
+        Work::WriteMany => body::MANY_BODY_BYTES_MAX,
+        Work::Answer | Work::Look | Work::Inbox | Work::Write | Work::Read | Work::List => body::BODY_BYTES_MAX,
+    }
 }
 
 /// Runs the work on a request to its end, even if the client hangs up: the write is queued already, and the place of the request

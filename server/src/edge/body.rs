@@ -25,6 +25,8 @@ use super::problem::Failure;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
+/// The largest body of a call that names many intents, in bytes: as many ids as it may name, one on a line, with a reason.
+pub const MANY_BODY_BYTES_MAX: usize = 512 * 1024;
 /// How many bytes of each body do not count against the memory that all bodies share. People and most agents send smaller bodies
 /// than this, so the large bodies of others cannot keep theirs out.
 const BODY_FREE_BYTES: usize = 16 * 1024;
@@ -209,10 +211,20 @@ impl Body {
 }
 
 /// Reads a body whole, bounded in size and time.
-pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, mut payload: web::Payload) -> Result<Body, Failure> {
-    let too_large = || Failure::edge(edge::TOO_LARGE, format!("a body is at most {BODY_BYTES_MAX} bytes"));
+pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, payload: web::Payload) -> Result<Body, Failure> {
+    read_up_to(BODY_BYTES_MAX, bodies, request, payload).await
+}
+
+/// As [`read`], with a size of its own.
+pub(crate) async fn read_up_to(
+    bytes_max: usize,
+    bodies: &Bodies,
+    request: &HttpRequest,
+    mut payload: web::Payload,
+) -> Result<Body, Failure> {
+    let too_large = || Failure::edge(edge::TOO_LARGE, format!("a body is at most {bytes_max} bytes"));
     let declared = request.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if declared.is_some_and(|length| length > BODY_BYTES_MAX) {
+    if declared.is_some_and(|length| length > bytes_max) {
         return Err(too_large());
     }
     let whole = async {
@@ -221,7 +233,7 @@ pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, mut payload: we
         let mut body = Body { bytes: BytesMut::with_capacity(declared.unwrap_or_default()), room: None };
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
-            if body.bytes.len() + chunk.len() > BODY_BYTES_MAX {
+            if body.bytes.len() + chunk.len() > bytes_max {
                 return Err(too_large());
             }
             body.bytes.extend_from_slice(&chunk);

@@ -1,10 +1,13 @@
 //! Broadcasts: one call pauses many intents.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use domain::suspension::broadcast::{FOUND_MAX, IDS_MAX};
 use harness::api::{Api, Reply};
 use harness::on_each_store;
+use placet_server::edge::body::MANY_BODY_BYTES_MAX;
 use serde_json::{Value, json};
 
 use super::pausing::{id_of, pause, resume, since_it_began};
@@ -102,6 +105,13 @@ on_each_store! {
         }
         assert_eq!(app.agent().status(intent).await, "active");
         assert_eq!(outcomes(&broadcast(&admin, json!({"ids": many(IDS_MAX)})).await.ok()).len(), 1);
+        // As many different ids as there may be, one on a line and with the longest reason, fit into a body.
+        let different: Vec<String> = (0..IDS_MAX).map(|number| format!("019ab0f2-0000-7000-8000-{number:012}")).collect();
+        let written = serde_json::to_string_pretty(&json!({"ids": different, "reason": "ä".repeat(2_000)})).unwrap();
+        let answer = admin.post_bytes("api/v1/suspensions:broadcast", written).await.ok();
+        assert_eq!((answer["results"].as_array().map(Vec::len), &answer["suspended"]), (Some(IDS_MAX), &json!(0)));
+        let too_large = json!({"ids": [], "reason": "x".repeat(MANY_BODY_BYTES_MAX)});
+        assert_eq!(broadcast(&admin, too_large).await.problem(), (413, "body_too_large"));
         broadcast(&admin, json!({"filter": {"limit": FOUND_MAX}})).await.ok();
     }
 
