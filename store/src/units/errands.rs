@@ -20,7 +20,7 @@ use domain::suspension::ResponseType;
 use domain::suspension::errand::Via;
 
 use super::create::begin;
-use super::execute::execute;
+use super::execute::{execute, execute_on};
 use super::loaded::load;
 use super::log::append;
 use super::{allowance, outcome::kept_under, pushes};
@@ -126,7 +126,7 @@ pub(crate) fn say<R: Rows>(
             Unasked::Late(late) => said = Cow::Owned(Ok(late)),
             Unasked::ForTheAgent(text, via) => {
                 let comment = Command::Append(errands::comment(&text, message_id, via));
-                return tell(rows, env, (principal, id), comment, idempotency);
+                return tell(rows, env, (principal, row), comment, idempotency);
             }
             Unasked::Refused => return Ok(Err(Rejection::NotActive { status: row.intent.status.as_str().into() })),
         }
@@ -138,7 +138,7 @@ pub(crate) fn say<R: Rows>(
     let command = command.map(|respond| Command::Respond(Box::new(respond)));
     let command = command.map_err(|errors| Unreadable { action: Action::Respond, errors });
     let request = Request { idempotency, ..Request::plain(principal.clone(), Target::Intent(id), command) };
-    let refused = execute(rows, env, &request)?.err();
+    let refused = execute_on(rows, env, row.clone(), &request)?.err();
     let is_misunderstood = match (&refused, said, &request.command) {
         (
             Some(rejection @ (Rejection::InvalidChoice { .. } | Rejection::Invalid { .. })),
@@ -204,12 +204,13 @@ fn unasked<R: Rows>(
 fn tell<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
-    (principal, id): (&Principal, IntentId),
+    (principal, row): (&Principal, IntentRow),
     comment: Command,
     idempotency: Option<Idempotency>,
 ) -> Decided<Matter> {
+    let id = row.intent.id;
     let request = Request { idempotency, ..Request::plain(principal.clone(), Target::Intent(id), Ok(comment)) };
-    match execute(rows, env, &request)? {
+    match execute_on(rows, env, row, &request)? {
         Ok(_) => {
             let matter = matter_of(rows.reads(), principal, id, (env.clock.now(), env.watch))?;
             Ok(matter.map(|matter| Matter { heard: Heard::ByTheAgent, ..matter }))

@@ -54,6 +54,11 @@ use crate::surroundings::Env;
 
 pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
     let Some(row) = targeted(rows, request)? else { return Ok(Err(Rejection::NotFound)) };
+    execute_on(rows, env, row, request)
+}
+
+/// As [`execute`], on the intent of the request, which this transaction has read and not changed.
+pub(super) fn execute_on<R: Rows>(rows: &mut R, env: &Env<'_>, row: IntentRow, request: &Request) -> Decided<Outcome> {
     let mut loaded = load_named(rows, row, request)?;
     let by_client_id = by_client_id(rows, &loaded, request)?;
     if let Some(ours) = by_client_id.map_or_else(|| at_checkpoint(rows, request), |ours| Ok(Some(ours)))? {

@@ -16,7 +16,7 @@ use domain::wire::ResumeRequest;
 use uuid::Uuid;
 
 use super::errands::say;
-use super::execute::execute;
+use super::execute::execute_on;
 use crate::matter::{Halted, Matter, matter_halted};
 use crate::request::{Outcome, Request, Target, Unreadable};
 use crate::rows::prelude::*;
@@ -30,18 +30,20 @@ pub(crate) fn halt<R: Rows>(
     (principal, id): (&Principal, IntentId),
     command: &Result<Command, Unreadable>,
 ) -> Decided<Halted> {
-    commanded(rows, env, (principal, id), command.clone())
+    let Some(row) = rows.reads().intent(id)? else { return Ok(Err(Rejection::NotFound)) };
+    commanded(rows, env, (principal, row), command.clone())
 }
 
 /// Gives a command about the stop of an intent.
 fn commanded<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
-    (principal, id): (&Principal, IntentId),
+    (principal, row): (&Principal, IntentRow),
     command: Result<Command, Unreadable>,
 ) -> Decided<Halted> {
+    let id = row.intent.id;
     let request = Request::plain(principal.clone(), Target::Intent(id), command);
-    let stop = match execute(rows, env, &request)? {
+    let stop = match execute_on(rows, env, row, &request)? {
         Ok(Outcome::Stop(stop)) => *stop,
         Ok(_) => return Err(RowsError::Inconsistent("a command about a stop has another outcome")),
         Err(rejection) => return Ok(Err(rejection)),
@@ -71,14 +73,17 @@ pub(crate) fn go_on<R: Rows>(
     let suspension_id = stopped(rows, &row)?.or(named).unwrap_or(SuspensionId(Uuid::nil()));
     let command = stopping::resuming(suspension_id, resume.clone(), env.clock.now());
     let command = command.map_err(|errors| Unreadable { action: Action::Resume, errors });
-    let halted = commanded(rows, env, (principal, id), command)?;
+    let (asks_nothing, status) = (row.open_suspension.is_none(), row.intent.status);
+    let halted = commanded(rows, env, (principal, row), command)?;
     // If no question is open, the id names nothing of this intent.
     let is_unknown = |rejection: &Rejection| {
-        matches!(rejection, Rejection::Stop(refusal) if **refusal == StopRefusal::NotStopped) && row.open_suspension.is_none()
+        matches!(rejection, Rejection::Stop(refusal) if **refusal == StopRefusal::NotStopped) && asks_nothing
     };
-    Ok(halted.map_err(|rejection| {
-        if is_unknown(&rejection) { Rejection::NotActive { status: row.intent.status.as_str().into() } } else { rejection }
-    }))
+    Ok(halted.map_err(
+        |rejection| {
+            if is_unknown(&rejection) { Rejection::NotActive { status: status.as_str().into() } } else { rejection }
+        },
+    ))
 }
 
 /// The open stop of an intent.
