@@ -192,8 +192,12 @@ impl Cluster {
         Snapshot { client }
     }
 
-    /// Runs SQL in a database.
-    pub async fn sql(&self, database: &str, sql: &str) {
+    /// Whether the database refuses this SQL, which is one transaction.
+    pub async fn refuses(&self, database: &str, sql: &str) -> bool {
+        self.try_sql(database, sql).await.is_err()
+    }
+
+    async fn try_sql(&self, database: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
         let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
         let ran = async {
             let ran = client.batch_execute(sql).await;
@@ -201,6 +205,12 @@ impl Cluster {
             ran
         };
         let (ran, _) = tokio::join!(ran, wire);
+        ran
+    }
+
+    /// Runs SQL in a database.
+    pub async fn sql(&self, database: &str, sql: &str) {
+        let ran = self.try_sql(database, sql).await;
         ran.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 

@@ -59,6 +59,11 @@ impl Untouched {
         self.0.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
+    /// Whether the database refuses this SQL.
+    pub fn refuses(&mut self, sql: &str) -> bool {
+        self.0.batch_execute(&format!("BEGIN; {sql}")).is_err() && self.0.batch_execute("ROLLBACK").is_ok()
+    }
+
     /// Asks for the texts of the column `line`.
     pub fn lines(&mut self, sql: &str) -> Vec<String> {
         let lines = diesel::sql_query(sql).load::<Line>(&mut self.0).unwrap();
