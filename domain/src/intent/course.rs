@@ -16,6 +16,7 @@ use crate::intent::command::Suspend;
 use crate::intent::event::{Event, ending_of};
 use crate::intent::leases;
 use crate::intent::status::Status;
+use crate::intent::stop_event::StopEvent;
 use crate::intent::suspend::suspend;
 use crate::people::principal::Principal;
 use crate::suspension::{Ending, Resolution, YES};
@@ -114,10 +115,13 @@ impl Course<'_> {
     fn mirror(&mut self, before: Status, resolution: Option<Resolution>) {
         let (was, is) = (before == Status::SuspendedAwaitingInput, self.status == Status::SuspendedAwaitingInput);
         let tasks: Vec<Task> = if was == is { Vec::new() } else { self.tasks.clone() };
+        // Work that is being ended takes nothing up again: its tasks end with it.
+        let begins_to_end = |event: &Event| matches!(event, Event::Stop(stop) if matches!(**stop, StopEvent::Stopping(_)));
+        let goes_on = self.status != Status::Abandoned && !self.events.iter().any(begins_to_end);
         for task in tasks {
             if is && task.status == TaskStatus::Running {
                 self.task(blocked_by_suspension(self.before, &task));
-            } else if was && self.status != Status::Abandoned && task.mirrors_suspension() {
+            } else if was && goes_on && task.mirrors_suspension() {
                 self.task(TaskEvent::Unblocked(Unblocked { task_id: task.id, resolution, credential: None }));
             }
         }

@@ -331,6 +331,50 @@ on_each_store! {
         assert_eq!((&told.data["new_state"]["_pause"]["suspension_id"], &told.data["expires_at"]), (&json!(id), &json!("2026-11-24T08:01:00.000000Z")));
     }
 
+    /// The end of a question lets tasks go on that waited for it, but not when the question ends because the work does.
+    async fn a_task_that_waits_for_a_person_is_not_taken_up_when_its_work_is_ended(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let task = id_of(&agent.post("api/v1/tasks", json!({"intent_id": intent, "name": "Check the invoice"})).await.ok());
+        agent.post(&format!("api/v1/tasks/{task}/claim"), json!({})).await.ok();
+        let path = format!("api/v1/tasks/{task}");
+        let version = agent.get(&path).await.ok()["version"].to_string();
+        let running = agent.request("PATCH", &path).header("if-match", version).json(&json!({"status": "running"}));
+        agent.send(running).await.ok();
+        agent.asked(intent).await;
+        let id = stopping(&operator, intent).await;
+        assert_eq!(agent.get(&path).await.ok()["status"], "blocked");
+        settle(&agent, &id, json!({})).await.ok();
+        assert_eq!(agent.get(&path).await.ok()["status"], "cancelled");
+        assert!(!since_it_began(&agent, intent).await.contains(&"task.unblocked".to_owned()));
+        is_verified(app).await;
+    }
+
+    /// A handoff is content: erasing the intent erases it, in the record of the parent too, and the log still verifies.
+    async fn an_erased_handoff_is_gone_everywhere_and_the_log_still_verifies(app: &mut TestApp) {
+        let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
+        let intent = agent.active_intent().await;
+        let part = json!({"title": "part", "status": "active"});
+        let child: IntentId = id_of(&agent.post(&format!("api/v1/intents/{intent}/children"), part).await.ok()).parse().unwrap();
+        let (above, below) = (stopping(&operator, intent).await, stopping(&operator, child).await);
+        settle(&agent, &below, json!({"handoff": {"left": ["zanzibar"]}})).await.ok();
+        settle(&agent, &above, json!({"handoff": {"left": ["the rest"]}})).await.ok();
+        let held = operator.suspension(&above).await;
+        assert_eq!(held["children"][0]["handoff"], json!({"left": ["zanzibar"]}));
+        let basis = json!({"legal_basis": "GDPR Art. 17(1)(a)"});
+        admin.post(&format!("api/v1/intents/{child}/redact"), basis).await.ok();
+        app.restart().await;
+        let record = operator.suspension(&below).await;
+        assert_eq!((record.get("handoff"), &record["resolution"]), (None, &json!("cancelled")));
+        let held = operator.suspension(&above).await;
+        assert_eq!((&held["handoff"], &held["children"][0]["handoff"]), (&json!({"left": ["the rest"]}), &json!(null)));
+        for path in ["api/v1/export".to_owned(), format!("api/v1/intents/{child}/events?include=all"), format!("api/v1/lifecycle-receipts?subject={below}")] {
+            let text = app.api(Role::Auditor).get(&path).await.text;
+            assert!(!text.contains("zanzibar"), "{path}");
+        }
+        is_verified(app).await;
+    }
+
     /// A full disk keeps no person from ending work, and no agent from handing in what it has.
     async fn on_a_full_disk_work_is_ended(app: &mut TestApp) {
         let intent = app.agent().active_intent().await;
