@@ -92,9 +92,10 @@ fn of_a_task(task: &TaskCommand) -> Meaning {
             // Another attempt.
             TaskStatus::Ready => Meaning::Begins,
             TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Blocked => Meaning::GoesOn,
-            // The intent is blocked, so no task of it is claimed and none begins.
-            TaskStatus::Pending | TaskStatus::Claimed | TaskStatus::Running => Meaning::Passes,
-            TaskStatus::Cancelled | TaskStatus::Skipped => Meaning::Passes,
+            // The intent is blocked, so no task of it is claimed and none begins. One that is given up is no work.
+            TaskStatus::Pending | TaskStatus::Claimed | TaskStatus::Running | TaskStatus::Cancelled | TaskStatus::Skipped => {
+                Meaning::Passes
+            }
         },
     }
 }

@@ -1,7 +1,5 @@
 //! Broadcasts: one call pauses many intents.
 
-#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
-
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
 use domain::suspension::broadcast::{FOUND_MAX, IDS_MAX};
