@@ -24,7 +24,7 @@ use domain::suspension::{Kind, Question, Suspension};
 use crate::assigning::{Owned, answerer, owned_by};
 use crate::error::Wanted;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, ListedRow, RowsResult, SuspensionRow};
+use crate::rows::{Decided, ListedRow, PlacedRow, RowsResult, SuspensionRow};
 
 /// How many questions one page of a list shows.
 pub const SHOWN_MAX: usize = 25;
@@ -452,14 +452,18 @@ impl Stream {
             Source::Place(place) => {
                 let after = self.last.and_then(|last| Some((last.at?, last.rid)));
                 let found = rows.at_place(place, person, after, limit)?;
-                found.into_iter().map(|(at, row)| (Cursor { at: Some(at), rid: row.rid }, row)).collect()
+                let cursor = |placed: &PlacedRow| Cursor { at: Some(placed.due_at), rid: placed.row.rid };
+                self.is_over = found.len() < limit as usize;
+                self.last = found.last().map(cursor).or(self.last);
+                let open = found.into_iter().filter(|placed| !placed.has_ended);
+                self.read = open.map(|placed| (cursor(&placed), placed.row)).collect();
+                return Ok(());
             }
             Source::Open => plain(rows.listed_open(person, before, limit)?),
             Source::Answered => plain(rows.listed_answered(person, before, limit)?),
         };
         self.is_over = self.read.len() < limit as usize;
         self.last = self.read.back().map(|(cursor, _)| *cursor).or(self.last);
-        self.read.retain(|(_, row)| !row.has_ended);
         Ok(())
     }
 }

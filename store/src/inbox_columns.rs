@@ -75,7 +75,6 @@ impl ListedColumns {
             is_counted: self.counted.is_some(),
             hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
             keeps_owner: false,
-            has_ended: false,
         })
     }
 }
@@ -97,7 +96,7 @@ macro_rules! reads_of_inbox {
             person: &str,
             after: Option<(DateTime<Utc>, i64)>,
             limit: u32,
-        ) -> RowsResult<Vec<(DateTime<Utc>, ListedRow)>> {
+        ) -> RowsResult<Vec<PlacedRow>> {
             let counted = counted_answers::suspension.eq(inbox::suspension).and(counted_answers::person.eq(person));
             let joined = inbox::table.inner_join(suspensions::table.on(suspensions::rid.eq(inbox::suspension)));
             let joined = joined.left_join(counted_answers::table.on(counted));
@@ -117,7 +116,7 @@ macro_rules! reads_of_inbox {
             ));
             let found = found.load::<(At, bool, bool, ListedColumns)>($connection)?;
             let row = |(due_at, keeps_owner, has_ended, columns): (At, bool, bool, ListedColumns)| {
-                Ok((due_at.0, ListedRow { keeps_owner, has_ended, ..columns.into_row()? }))
+                Ok(PlacedRow { due_at: due_at.0, has_ended, row: ListedRow { keeps_owner, ..columns.into_row()? } })
             };
             found.into_iter().map(row).collect()
         }

@@ -27,9 +27,15 @@ pub(crate) struct ListedRow {
     pub(crate) hands: Hands,
     /// Whether it keeps the owner of the key that asked from answering. Only the reads of a place say it.
     pub(crate) keeps_owner: bool,
-    /// Whether it has ended: a program of an earlier version leaves the places of the questions that it ends. Only the reads of a place say
-    /// it.
+}
+
+/// A question at a place.
+pub(crate) struct PlacedRow {
+    /// Its time in the order of the deadlines.
+    pub(crate) due_at: DateTime<Utc>,
+    /// Whether it has ended: a program of an earlier version leaves the places of the questions that it ends.
     pub(crate) has_ended: bool,
+    pub(crate) row: ListedRow,
 }
 
 /// Writes places and answers, in one transaction.
@@ -50,14 +56,14 @@ pub(crate) trait WriteInbox {
 /// Reads places and answers, inside a transaction that writes or outside. Each read says of each question whether an answer of
 /// `person` counts towards its quorum.
 pub(crate) trait ReadInbox {
-    /// The open questions at a place, in the order of their times, after the question in the row `after.1`, whose time is `after.0`.
+    /// The questions at a place, in the order of their times, after the question in the row `after.1`, whose time is `after.0`.
     fn at_place(
         &mut self,
         place: &Place,
         person: &str,
         after: Option<(DateTime<Utc>, i64)>,
         limit: u32,
-    ) -> RowsResult<Vec<(DateTime<Utc>, ListedRow)>>;
+    ) -> RowsResult<Vec<PlacedRow>>;
     /// All open questions in rows before `before`, newest first.
     fn listed_open(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
     /// The questions that the person has answered, in rows before `before`, newest first.

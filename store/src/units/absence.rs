@@ -27,7 +27,7 @@ use super::{hands, server_log};
 use crate::error::Wanted;
 use crate::person::{Named, OwnAbsence};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsResult};
+use crate::rows::{Decided, PlacedRow, RowsResult};
 use crate::surroundings::Env;
 
 /// How many questions of one person are read at once.
@@ -140,10 +140,10 @@ pub(crate) fn awaited<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResu
         for _ in 0..QUESTIONS_PER_LOOK / QUESTIONS_PER_READ {
             let read = rows.at_place(&place, &person.address, after, QUESTIONS_PER_READ)?;
             let is_last = read.len() < QUESTIONS_PER_READ as usize;
-            for (at, row) in read {
-                after = Some((at, row.rid));
+            for PlacedRow { due_at, has_ended, row } in read {
+                after = Some((due_at, row.rid));
                 // An answer that counts stays with the person who gave it.
-                if !row.has_ended && !row.is_counted && !row.hands.has_left(&person.address) {
+                if !has_ended && !row.is_counted && !row.hands.has_left(&person.address) {
                     found.push(Awaited { rid: row.rid, person: person.address.clone(), absence });
                 }
             }

@@ -12,7 +12,7 @@ use crate::columns::SuspensionColumns;
 use crate::inbox_columns::{ListedColumns, listed, reads_of_inbox};
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
-use crate::rows::{ListedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
+use crate::rows::{ListedRow, PlacedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
 use crate::schema::{answered, counted_answers, inbox, intents, suspensions};
 use crate::sql::{At, Key, Owned};
 

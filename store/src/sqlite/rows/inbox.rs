@@ -10,7 +10,7 @@ use super::Writing;
 use super::suspensions::{is_open, with_intent_id};
 use crate::columns::SuspensionColumns;
 use crate::inbox_columns::{ListedColumns, listed, reads_of_inbox};
-use crate::rows::{ListedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
+use crate::rows::{ListedRow, PlacedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
 use crate::schema::{answered, counted_answers, inbox, intents, suspensions};
 use crate::sql::{At, Owned};
 use crate::sqlite::statements as hot;
