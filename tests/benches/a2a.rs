@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark talks to the person who runs it and ends when it cannot go on")]
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Parser;
@@ -98,6 +99,12 @@ fn question_of_a2a() -> Value {
     names.iter().map(|(ours, theirs)| ((*theirs).to_owned(), own[*ours].clone())).collect::<serde_json::Map<_, _>>().into()
 }
 
+/// An id that no other message of this run has.
+fn message_id() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("message-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 async fn send(connection: &mut Connection, message: &Value) -> Task {
     let body = json!({"message": message}).to_string();
     connection.send("POST", "a2a/message:send", VERSION, &body).await.ok::<Sent>().task
@@ -105,14 +112,14 @@ async fn send(connection: &mut Connection, message: &Value) -> Task {
 
 async fn ask_over_a2a(connection: &mut Connection, question: &Value) -> Uuid {
     let parts = json!([{"mediaType": "application/json", "data": question}]);
-    let task = send(connection, &json!({"messageId": Uuid::new_v4(), "role": "ROLE_USER", "parts": parts})).await;
+    let task = send(connection, &json!({"messageId": message_id(), "role": "ROLE_USER", "parts": parts})).await;
     assert_eq!(task.status.state, "TASK_STATE_AUTH_REQUIRED");
     task.id
 }
 
 async fn answer_over_a2a(connection: &mut Connection, task: Uuid, value: &str) {
     let parts = json!([{"mediaType": "application/json", "data": {"value": value}}]);
-    let message = json!({"messageId": Uuid::new_v4(), "taskId": task, "role": "ROLE_USER", "parts": parts});
+    let message = json!({"messageId": message_id(), "taskId": task, "role": "ROLE_USER", "parts": parts});
     assert_eq!(send(connection, &message).await.status.state, "TASK_STATE_COMPLETED");
 }
 
