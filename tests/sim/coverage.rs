@@ -6,6 +6,8 @@ use std::sync::Mutex;
 /// The least number of times that each event must happen in two thousand seeds.
 pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("absence noticed by a starting process", 100),
+    ("agent handed in its work", 8),
+    ("agent handed nothing in", 30),
     ("agent settled", 150),
     ("answer accepted", 1_000),
     ("answer taken back", 10),
@@ -27,12 +29,14 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("endpoint left alone", 20),
     ("endpoint probed with success", 5),
     ("event told by a stream", 1_000),
+    ("event told under a key", 20),
     ("group edited", 400),
     ("heartbeat recorded", 12),
     ("intent closed while stopped", 80),
     ("intent completed", 300),
     ("intent parked", 500),
     ("intent paused", 300),
+    ("intent paused by a broadcast", 80),
     ("intent resumed", 450),
     ("lease taken over", 50),
     ("link from before a restore", 50),
@@ -68,6 +72,8 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("time given back to a park", 40),
     ("transaction broken in the middle", 50),
     ("webhook taken", 500),
+    ("work ended at once", 70),
+    ("work ended by a controller", 80),
 ];
 
 /// Counters of one run, or of many.

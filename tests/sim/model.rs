@@ -220,6 +220,8 @@ const TRANSITIONS: &[(&str, &str)] = &[
     ("blocked", "abandoned"),
     ("suspended_awaiting_input", "active"),
     ("suspended_awaiting_input", "abandoned"),
+    // The work is ended while a question is open.
+    ("suspended_awaiting_input", "blocked"),
 ];
 
 impl ModelIntent {

@@ -1,6 +1,7 @@
 //! Agents that are stopped: each works, parks itself and asks, while operators, a gateway and an admin pause its intent, let it go on, tell of
-//! events and close it, now and then all at the same moment.
+//! events, end its work and close it, now and then all at the same moment.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::asking::stopping;
@@ -12,6 +13,7 @@ use domain::intent::stop_command::StopCommand;
 use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
+use domain::suspension::broadcast::{Broadcast, Struck, Targets};
 use domain::suspension::stop::{Fired, Mode, OnTimeout, Provider, Stage};
 use domain::suspension::stop_refusal::StopRefusal;
 use domain::wire::{ParkRequest, SuspensionView};
@@ -25,6 +27,7 @@ use store::{Idempotency, Outcome, Request, Target};
 use crate::agent::{self, Agent};
 use crate::executor::{MILLISECOND, SECOND};
 use crate::operator::OUTCOME_KEPT;
+use crate::stops::HANDOFF_SECONDS;
 use crate::world::{Failed, World};
 
 /// How many agents are stopped, how many intents each of them has one after the other, and how often it does something on each.
@@ -47,6 +50,7 @@ const EVENTS: [&str; 3] = ["review.approved", "ci.build:7", "order/paid"];
 struct Known {
     id: SuspensionId,
     is_paused: bool,
+    is_ending: bool,
     expires_at: Option<i64>,
     conditions: Value,
 }
@@ -101,7 +105,8 @@ async fn rest(world: &Arc<World>, agent: &mut Agent) {
         match world.draw(|chance| chance.below(8)) {
             0..3 => {
                 let stage = world.draw(|chance| *chance.pick(&Stage::ALL));
-                let settle = StopCommand::Settle { suspension_id: stop.id, stage, handoff: None };
+                let handoff = (stop.is_ending && stage == Stage::Suspended).then(|| json!({"left": [principal.name]}));
+                let settle = StopCommand::Settle { suspension_id: stop.id, stage, handoff };
                 send(world, &principal, Target::Suspension(stop.id), settle).await;
             }
             3 => {
@@ -111,10 +116,10 @@ async fn rest(world: &Arc<World>, agent: &mut Agent) {
             }
             4 => agent.work().await,
             5 => {
-                let is_paused = stop.is_paused;
+                let is_held = stop.is_paused || stop.is_ending;
                 let is_done = resume(world, &principal, &stop).await;
-                if is_done && is_paused {
-                    world.fail("I49: the agent whose work is paused let it go on");
+                if is_done && is_held {
+                    world.fail("I49: the agent whose work is paused or ended let it go on");
                 }
             }
             _ => {}
@@ -149,9 +154,9 @@ fn open(world: &World, intent: IntentId) -> Option<Known> {
     let watch = world.watch.lock().unwrap();
     let model = watch.intents.values().find(|model| model.id == intent.to_string())?;
     let open = model.stops.open.as_ref()?;
-    let (is_paused, conditions) = (open.is_paused, open.conditions.clone());
+    let (is_paused, is_ending, conditions) = (open.is_paused, open.is_ending, open.conditions.clone());
     let expires_at = model.suspensions.get(&open.id)?.expires_at;
-    Some(Known { id: SuspensionId::parse(&open.id)?, is_paused, expires_at, conditions })
+    Some(Known { id: SuspensionId::parse(&open.id)?, is_paused, is_ending, expires_at, conditions })
 }
 
 /// Whether the intent has ended, or was begun after a backup and is gone since the restore.
@@ -191,7 +196,8 @@ async fn park(world: &Arc<World>, agent: &mut Agent, turn: u64) {
 
 /// Starts the others that act on an intent.
 fn others(world: &Arc<World>, intent: IntentId) {
-    for (name, role) in [("stopper", Role::Operator), ("other-stopper", Role::Operator), ("gateway", Role::Channel)] {
+    let chief = ("chief", Role::Admin);
+    for (name, role) in [("stopper", Role::Operator), ("other-stopper", Role::Operator), ("gateway", Role::Channel), chief] {
         let (one, principal) = (world.clone(), requests::principal(name, role));
         world.spawn(name, async move {
             for _ in 0..ACTS {
@@ -208,10 +214,12 @@ fn others(world: &Arc<World>, intent: IntentId) {
 /// Does one thing, or stands for several who do their things at the same moment, now and then at that of the deadline.
 async fn act(world: &Arc<World>, principal: &Principal, intent: IntentId) {
     let Some(stop) = open(world, intent) else {
-        if principal.role == Role::Channel {
-            fire(world, principal, &json!({})).await;
-        } else if world.draw(|chance| chance.happens(30)) {
-            pause(world, principal, intent).await;
+        match (principal.role, world.draw(|chance| chance.below(100))) {
+            (Role::Channel, _) => fire(world, principal, &json!({})).await,
+            (Role::Admin, 0..15) => broadcast(world, principal, intent).await,
+            (Role::Operator, 0..30) => pause(world, principal, intent).await,
+            (Role::Operator, 30..33) => stop_work(world, principal, intent).await,
+            (_, _) => {}
         }
         return;
     };
@@ -239,6 +247,14 @@ async fn end(world: &Arc<World>, principal: &Principal, intent: IntentId, stop: 
     if principal.role == Role::Channel {
         return fire(world, principal, &stop.conditions).await;
     }
+    if principal.role == Role::Admin {
+        return match world.draw(|chance| chance.below(10)) {
+            0 => stop_work(world, principal, intent).await,
+            1 | 2 => broadcast(world, principal, intent).await,
+            3..7 => fire_once(world, principal, &stop.conditions).await,
+            _ => {}
+        };
+    }
     match world.draw(|chance| chance.below(20)) {
         0..2 => close(world, &Principal { role: Role::Admin, ..principal.clone() }, intent).await,
         2..5 => pause(world, principal, intent).await,
@@ -255,19 +271,114 @@ async fn pause(world: &Arc<World>, principal: &Principal, intent: IntentId) {
     send(world, principal, Target::Intent(intent), StopCommand::Pause { id, mode, reason: None }).await;
 }
 
-/// Tells of an event, mostly of one that the conditions name.
-async fn fire(world: &Arc<World>, principal: &Principal, conditions: &Value) {
+/// Ends the work, now and then without time for its agent.
+async fn stop_work(world: &Arc<World>, principal: &Principal, intent: IntentId) {
+    let id = SuspensionId(world.entropy.uuid(world.executor.now()));
+    let seconds = world.draw(|chance| chance.happens(70)).then_some(HANDOFF_SECONDS);
+    send(world, principal, Target::Intent(intent), StopCommand::End { id, seconds, reason: None }).await;
+}
+
+/// Pauses many at once, among them this intent. The answer names stops that are there.
+async fn broadcast(world: &Arc<World>, principal: &Principal, intent: IntentId) {
+    let by_id = world.draw(|chance| chance.happens(50));
+    let created_by = {
+        let watch = world.watch.lock().unwrap();
+        watch.intents.values().find(|model| model.id == intent.to_string()).map(|model| model.creator.clone())
+    };
+    // The other agents of the world go on: their intents are let go on by no one.
+    let targets = match created_by.filter(|_| !by_id) {
+        Some(name) => Targets::Running { created_by: Some(name), after: None, limit: 5 },
+        None => Targets::Ids(vec![intent, IntentId(world.entropy.uuid(world.executor.now()))]),
+    };
+    let mode = world.draw(|chance| *chance.pick(&Mode::ALL));
+    let (who, era, what) = (principal.clone(), world.era(), format!("{} pauses many", principal.name));
+    let wanted = Broadcast { targets, mode, reason: None };
+    match world.call(what, |store| async move { store.broadcast(who, Ok(wanted)).await }.boxed()).await {
+        Ok(heard) => {
+            for (_, struck) in heard.struck {
+                let Struck::Suspended(id) = struck else { continue };
+                world.coverage.count("intent paused by a broadcast");
+                let is_there = world.watch.lock().unwrap().suspension_named(&id.expose()).is_some();
+                if !is_there && world.era() == era {
+                    world.fail("I49: a broadcast told of a pause that is not there");
+                }
+            }
+        }
+        Err(Failed::Unknown) => {}
+        Err(Failed::Rejected(rejection)) => world.fail(format!("I33: a broadcast was refused with {}", rejection.entry().code)),
+    }
+}
+
+/// Draws an event, mostly one that the conditions name.
+fn event(world: &World, principal: &Principal, conditions: &Value) -> Fired {
     let named = conditions["on_event"].as_str().or(conditions["trigger"]["events"][0].as_str());
     let drawn = world.draw(|chance| if chance.happens(30) { *chance.pick(&EVENTS) } else { "" });
     let name = if drawn.is_empty() { named.unwrap_or("nothing") } else { drawn }.to_owned();
     let provider = if principal.role == Role::Channel { Provider::Webhook } else { Provider::Placet };
-    let (who, fired) = (principal.clone(), Fired { name: name.clone(), provider, payload: Some(json!({"of": name})) });
-    let what = format!("{} tells of {name}", principal.name);
-    match world.call(what, |store| async move { store.fire(who, Ok(fired), None).await }.boxed()).await {
-        Ok(0) => world.coverage.count("event without a waiter"),
-        Ok(_) | Err(Failed::Unknown) => {}
-        Err(Failed::Rejected(rejection)) => world.fail(format!("I33: an event was refused with {}", rejection.entry().code)),
+    Fired { provider, payload: Some(json!({"of": name})), name }
+}
+
+/// Tells of an event; returns how many it let go on, if that is known.
+async fn tell(world: &Arc<World>, principal: &Principal, fired: &Fired, once: Option<Idempotency>) -> Option<u64> {
+    let (who, fired, what) = (principal.clone(), fired.clone(), format!("{} tells of {}", principal.name, fired.name));
+    match world.call(what, move |store| async move { store.fire(who, Ok(fired), once).await }.boxed()).await {
+        Ok(woken) => Some(woken),
+        Err(Failed::Unknown) => None,
+        Err(Failed::Rejected(rejection)) => {
+            world.fail(format!("I33: an event was refused with {}", rejection.entry().code));
+            None
+        }
     }
+}
+
+async fn fire(world: &Arc<World>, principal: &Principal, conditions: &Value) {
+    let fired = event(world, principal, conditions);
+    if tell(world, principal, &fired, None).await == Some(0) {
+        world.coverage.count("event without a waiter");
+    }
+}
+
+/// Tells of an event several times under one key, at once and later: it is one event, so no copy wakes an intent that was parked after the
+/// first ones were answered. A later answer may tell of more: an intent whose time was over may have got time back.
+async fn fire_once(world: &Arc<World>, principal: &Principal, conditions: &Value) {
+    let fired = event(world, principal, conditions);
+    let number = world.entropy.uuid(world.executor.now());
+    let name = format!("{}-{number}", principal.name);
+    let principal = &Principal { subject: name.clone(), owner: Owner(name.clone()), name: name.clone(), ..principal.clone() };
+    let once = Some(Idempotency { key_hash: hash(&name), body_hash: [5; 32] });
+    let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
+    let heard = join_all((0..2).map(|_| tell(world, principal, &fired, once))).await;
+    let Some(told) = heard.into_iter().flatten().max() else { return };
+    if told > 0 {
+        world.coverage.count("event told under a key");
+    }
+    let before = woken_or_open(world, &name);
+    world.think(world.plan.scale_seconds * SECOND).await;
+    if world.era() != era || world.clock() >= kept_until {
+        return;
+    }
+    let again = tell(world, principal, &fired, once).await;
+    if world.era() != era || world.clock() >= kept_until {
+        return;
+    }
+    if again.is_some_and(|again| again < told) {
+        world.fail("I49: a copy of an event was told of fewer intents than the first one");
+    }
+    let watch = world.watch.lock().unwrap();
+    let woken = watch.intents.values().flat_map(|model| &model.stops.woken).filter(|(by, _)| *by == name);
+    let later = woken.map(|(_, id)| id.clone()).find(|id| !before.contains(id));
+    drop(watch);
+    if let Some(id) = later {
+        world.fail(format!("I49: a copy of an event let an intent go on that was parked later, {id}"));
+    }
+}
+
+/// The stops that this principal has woken, and those that are open.
+fn woken_or_open(world: &World, name: &str) -> BTreeSet<String> {
+    let watch = world.watch.lock().unwrap();
+    let open = watch.intents.values().filter_map(|model| model.stops.open.as_ref()).map(|open| open.id.clone());
+    let woken = watch.intents.values().flat_map(|model| &model.stops.woken).filter(|(by, _)| by == name);
+    open.chain(woken.map(|(_, id)| id.clone())).collect()
 }
 
 /// Lets the intent go on; returns whether the caller was told so.
@@ -340,22 +451,26 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
     let watch = world.watch.lock().unwrap();
     let is_gone = watch.suspension_named(&id.expose()).is_none();
     let ended = watch.suspension_named(&id.expose()).and_then(|model| model.resolution.clone());
+    let is_named = |ids: &[String]| ids.contains(&id.expose());
+    let is_ending = watch.intents.values().any(|model| is_named(&model.stops.endings));
+    let of = watch.intents.values().find(|model| model.suspensions.contains_key(&id.expose()));
+    let ended_with_the_work = of.is_some_and(|model| !model.stops.endings.is_empty() && !is_named(&model.stops.endings));
     drop(watch);
     let (Rejection::Stop(refusal), false) = (rejection, is_gone) else { return };
     let (is_true, counted) = match **refusal {
+        StopRefusal::Lost { .. } if ended_with_the_work => (true, "resumption of a stop that ended with the work"),
         StopRefusal::Lost { .. } => {
             (ended.as_ref().is_some_and(|ended| ended.resolution == "responded"), "resumption came second")
         }
+        StopRefusal::Ending => (is_ending, "resumption of work that is being ended"),
         StopRefusal::TimeOver => (ended.as_ref().is_some_and(|ended| ended.by == SERVER), "resumption came too late"),
         StopRefusal::IntentEnded { .. } => (ended.is_some(), "resumption of a closed intent"),
-        // Nothing ends work by this call in these worlds.
         StopRefusal::NotRunning { .. }
         | StopRefusal::NotStopped
         | StopRefusal::Mismatch
         | StopRefusal::StatusIsHeld
         | StopRefusal::NothingBegins
         | StopRefusal::TurnIsOver { .. }
-        | StopRefusal::Ending
         | StopRefusal::NoHandoff => (false, "stop refused"),
     };
     world.coverage.count(counted);

@@ -6,6 +6,9 @@ use serde_json::Value;
 use crate::model::{Checked, ModelIntent, ModelSuspension, Resolved, must};
 
 const MINUTE: i64 = 60 * 1_000_000;
+/// For how long an agent may hand in what it has, when its work is ended.
+pub(crate) const HANDOFF_SECONDS: u32 = 60;
+const HANDOFF: i64 = HANDOFF_SECONDS as i64 * 1_000_000;
 /// The stages in their order.
 const STAGES: [&str; 3] = ["requested", "quiescing", "suspended"];
 /// Events by which an agent gets work, or takes it up.
@@ -17,8 +20,12 @@ pub(crate) struct ModelStops {
     pub(crate) open: Option<OpenStop>,
     /// The last event about a stop, in the words of the coverage.
     pub(crate) last: &'static str,
-    /// The ids of the stops that ended because the intent was abandoned.
+    /// The ids of the stops that ended because the intent was abandoned, or its work was ended.
     closed: Vec<String>,
+    /// The ids of the stops by which the work was ended.
+    pub(crate) endings: Vec<String>,
+    /// Who let the intent go on by telling of an event, with the id of the stop.
+    pub(crate) woken: Vec<(String, String)>,
 }
 
 /// A stop that is open.
@@ -26,6 +33,8 @@ pub(crate) struct ModelStops {
 pub(crate) struct OpenStop {
     pub(crate) id: String,
     pub(crate) is_paused: bool,
+    /// Whether the work is being ended.
+    pub(crate) is_ending: bool,
     stage: usize,
     pub(crate) conditions: Value,
 }
@@ -41,6 +50,13 @@ fn time(value: &Value) -> Option<i64> {
 fn stage(payload: &Value) -> Result<usize, String> {
     let told = payload["stage"].as_str().unwrap_or_default();
     STAGES.iter().position(|stage| *stage == told).ok_or_else(|| format!("I50: a stage {told:?}"))
+}
+
+impl ModelStops {
+    /// Whether the work is being ended.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.is_ending)
+    }
 }
 
 impl OpenStop {
@@ -80,6 +96,7 @@ impl ModelIntent {
     pub(crate) fn stop(&mut self, step: &str, payload: &Value, at: i64) -> Checked {
         match step {
             "paused" | "parked" => self.stopped(step == "paused", payload, at),
+            "stopping" => self.stopping(payload, at),
             "settled" => self.settled(payload),
             "extended" => self.stop_extended(payload),
             "resumed" => self.stop_resumed(payload, at),
@@ -102,7 +119,8 @@ impl ModelIntent {
         let until = minutes.map(|minutes| at + minutes * MINUTE);
         let is_dated = expires_at == until || self.is_dated_later && expires_at < until;
         must!(is_dated && expires_at.is_some() == until.is_some(), "I16: parked until another time than its conditions say");
-        let open = OpenStop { id: id.clone(), is_paused, stage, conditions: payload["conditions"].clone() };
+        let conditions = payload["conditions"].clone();
+        let open = OpenStop { id: id.clone(), is_paused, is_ending: false, stage, conditions };
         let falls_back = matches!(open.on_timeout(), "resume_with_summary" | "resume_with_input");
         let mut model = ModelSuspension::default();
         (model.suspended_at, model.expires_at, model.max_attempts) = (at, expires_at, 1);
@@ -112,6 +130,28 @@ impl ModelIntent {
         self.suspensions.insert(id, model);
         self.stops.open = Some(open);
         self.stops.last = if is_paused { "intent paused" } else { "intent parked" };
+        Ok(())
+    }
+
+    /// The work on the intent is being ended, and it waits for nothing else any more.
+    fn stopping(&mut self, payload: &Value, at: i64) -> Checked {
+        must!(self.stops.open.is_none(), "I49: the work is ended, and another stop is open");
+        must!(self.open.is_none(), "I49: the work is ended, and a question is open");
+        let id = text(&payload["suspension_id"]);
+        must!(!self.suspensions.contains_key(&id), "I14: one id for two suspensions");
+        let stage = stage(payload)?;
+        let expires_at = time(&payload["expires_at"]);
+        let is_dated = |given: i64| given == at + HANDOFF || self.is_dated_later && given < at + HANDOFF;
+        must!(expires_at.is_none_or(is_dated), "I16: an agent has another time than was given to hand in what it has");
+        let mut model = ModelSuspension::default();
+        (model.suspended_at, model.expires_at, model.max_attempts) = (at, expires_at, 1);
+        "complete_with_fallback".clone_into(&mut model.fallback_policy);
+        (model.attempt, model.version) = (1, 1);
+        self.suspensions.insert(id.clone(), model);
+        self.next_status = None;
+        self.stops.endings.push(id.clone());
+        self.stops.open = Some(OpenStop { id, is_paused: false, is_ending: true, stage, conditions: Value::Null });
+        self.stops.last = "work ended by a controller";
         Ok(())
     }
 
@@ -128,6 +168,7 @@ impl ModelIntent {
         let (open, suspension) = self.open_stop(payload)?;
         let reached = stage(payload)?;
         must!(reached > open.stage, "I50: stage {reached} after {}", open.stage);
+        must!(!open.is_ending || reached < STAGES.len() - 1, "I51: an agent handed in its work, and its intent has not ended");
         open.stage = reached;
         suspension.version += 1;
         self.stops.last = "agent settled";
@@ -151,6 +192,7 @@ impl ModelIntent {
         let dated_later = self.is_dated_later;
         let (open, suspension) = self.open_stop(payload)?;
         let (cause, is_over) = (text(&payload["cause"]), suspension.is_expired(at));
+        must!(!open.is_ending, "I51: work went on that was being ended");
         must!(dated_later || (cause == "timeout") == is_over, "I49: went on by {cause}, and its time was over: {is_over}");
         let last = match cause.as_str() {
             "explicit_resume" => "intent resumed",
@@ -168,6 +210,9 @@ impl ModelIntent {
             other => return Err(format!("I49: went on by {other}")),
         };
         let by = payload["resumed_by"].clone();
+        if payload["event"].is_string() {
+            self.stops.woken.push((text(&by), text(&payload["suspension_id"])));
+        }
         self.end_stop(payload, Resolved { resolution: "responded", reason: None, at, response: Value::Null, by }, last)
     }
 
@@ -175,14 +220,30 @@ impl ModelIntent {
         let dated_later = self.is_dated_later;
         let (open, suspension) = self.open_stop(payload)?;
         let is_over = suspension.is_expired(at);
-        let by_time = payload["cause"] == "timeout";
-        must!(dated_later || by_time == is_over, "I49: closed by {}, and its time was over: {is_over}", payload["cause"]);
-        must!(!by_time || is_over && open.on_timeout() == "fail", "I49: closed by its time, which was not agreed");
-        let (id, by) = (open.id.clone(), payload["closed_by"].clone());
+        let cause = text(&payload["cause"]);
+        let by_time = cause == "timeout";
+        must!(dated_later || by_time == is_over, "I49: closed by {cause}, and its time was over: {is_over}");
+        let is_agreed = open.is_ending || open.on_timeout() == "fail";
+        must!(!by_time || is_over && is_agreed, "I49: closed by its time, which was not agreed");
+        must!(cause != "handed_over" || open.is_ending, "I49: an agent handed in work that goes on");
+        must!(open.is_ending || payload["handoff"].is_null(), "I49: a document came with the end of a pause");
+        must!(
+            !by_time || !suspension.is_owed_time || !open.is_ending,
+            "I16: work ended, and the time of an absence was not given back"
+        );
+        let (id, by, is_ending) = (open.id.clone(), payload["closed_by"].clone(), open.is_ending);
         self.stops.closed.push(id);
-        self.next_status = Some("abandoned");
+        // The stop that a controller ends together with the work is followed by the end of that.
+        self.next_status = (is_ending || cause != "stopped").then_some("abandoned");
         let (resolution, reason) = if by_time { ("expired", None) } else { ("cancelled", Some("withdrawn".to_owned())) };
-        let last = if by_time { "parked intent failed by its time" } else { "intent closed while stopped" };
+        let last = match (cause.as_str(), is_ending) {
+            ("timeout", true) => "agent handed nothing in",
+            ("timeout", false) => "parked intent failed by its time",
+            ("handed_over", _) => "agent handed in its work",
+            (_, true) => "work ended at once",
+            ("stopped", false) => "stop ended with the work",
+            (_, false) => "intent closed while stopped",
+        };
         self.end_stop(payload, Resolved { resolution, reason, at, response: Value::Null, by }, last)
     }
 

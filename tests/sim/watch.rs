@@ -403,7 +403,7 @@ impl Watch {
         must!(number(&row[4]) == model.version, "I26: version {} in the row, {} by the events", row[4], model.version);
         must!(number(&row[5]) == model.updated_at, "I26: updated_at");
         must!(number(&row[7]) == model.sequence, "I25: the row counts {} events, there are {}", row[7], model.sequence);
-        model.work.check(status)?;
+        model.work.check(status, model.stops.is_ending())?;
         let hash = model.last_hash.map(|hash| hex(&hash.0)).unwrap_or_default();
         must!(text(&row[8]) == hash, "I25: the row's last hash");
         must!((status == "suspended_awaiting_input") != row[6].is_null(), "I8: {status}, open suspension {}", row[6]);

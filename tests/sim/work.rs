@@ -66,11 +66,12 @@ impl ModelWork {
     }
 
     /// The rules between transactions: tasks wait exactly while their intent waits for a person.
-    pub(crate) fn check(&self, intent: &str) -> Checked {
+    pub(crate) fn check(&self, intent: &str, is_ending: bool) -> Checked {
         let runs = self.tasks.values().any(|(status, _)| *status == "running");
         must!(intent != SUSPENDED || !runs, "I42: a task runs while its intent waits for a person");
         let waits = self.tasks.values().any(|(status, reason)| *status == "blocked" && reason == "intent_suspended");
-        must!(intent == SUSPENDED || !waits, "I42: a task waits for a person, and its intent is {intent}");
+        // A task that waited when the work was ended is not taken up again.
+        must!(intent == SUSPENDED || is_ending || !waits, "I42: a task waits for a person, and its intent is {intent}");
         Ok(())
     }
 }
