@@ -1,9 +1,8 @@
 //! How much agents may write, and how much of the disk is kept free for people.
 
-use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// How many bytes one agent may write in a day, unless set otherwise.
 pub const AGENT_BYTES_PER_DAY: u64 = 256 * 1024 * 1024;
@@ -40,17 +39,8 @@ impl Allowance {
     /// free.
     pub fn new(agent_bytes_per_day: u64, file: Option<&Path>, reserve_bytes: u64) -> Self {
         let reserve = file.map(|file| {
-            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
-            let opened = OnceLock::new();
-            let free = Box::new(move || {
-                if let Some(opened) = opened.get() {
-                    return free_bytes(opened);
-                }
-                // A folder that cannot be opened is tried again at the next check.
-                let first = File::open(&folder).ok()?;
-                free_bytes(opened.get_or_init(|| first))
-            });
-            Reserve { bytes: reserve_bytes, free, was_short: AtomicBool::new(false) }
+            let file = file.to_owned();
+            Reserve { bytes: reserve_bytes, free: Box::new(move || free_bytes(&file)), was_short: AtomicBool::new(false) }
         });
         Self { agent_bytes_per_day, reserve, log_is_long: Arc::default() }
     }
@@ -84,15 +74,14 @@ impl Allowance {
     }
 }
 
-/// The bytes that are free on the disk of this open folder. To find the folder by its name each time would double the cost.
 #[cfg(unix)]
-fn free_bytes(folder: &File) -> Option<u64> {
-    let disk = rustix::fs::fstatvfs(folder).ok()?;
+fn free_bytes(path: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(path).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 #[cfg(not(unix))]
-fn free_bytes(_folder: &File) -> Option<u64> {
+fn free_bytes(_path: &Path) -> Option<u64> {
     None
 }
 
@@ -117,19 +106,5 @@ mod tests {
         free.store(100, Ordering::SeqCst);
         assert!(!allowance.is_short_of_room());
         assert!(!Allowance::unlimited().is_short_of_room());
-    }
-
-    /// The file need not be there, and its folder may come later.
-    #[test]
-    fn the_disk_of_the_file_is_asked() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("later").join("placet.db");
-        for file in [file.as_path(), Path::new("placet.db")] {
-            let all = Allowance::new(1, Some(file), u64::MAX);
-            assert_eq!(all.is_short_of_room(), file.is_relative(), "a folder that is not there has no disk");
-            std::fs::create_dir_all(folder.path().join("later")).unwrap();
-            assert!(all.is_short_of_room());
-            assert!(!Allowance::new(1, Some(file), 1).is_short_of_room());
-        }
     }
 }

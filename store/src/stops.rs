@@ -75,11 +75,12 @@ impl<B: Backend> Stops for B {
     fn fire(&self, principal: Principal, event: Wanted<Fired>, once: Option<Idempotency>) -> Unit<'_, u64> {
         async move {
             // The newest come first: an agent that is woken and parks itself anew has a later row, so no event wakes it twice.
-            let (mut woken, mut before) = (0, i64::MAX);
+            let (mut woken, mut before, mut mark) = (0, i64::MAX, None);
             if let Some(message) = once {
                 let (by, wanted) = (principal.clone(), event.clone());
                 let claim = move |rows: &mut B::Rows<'_>, env: &Env<'_>| units::waking::claim(rows, env, &by, &wanted, message);
-                before = self.decide("claim_event", claim).await?;
+                let claim = self.decide("claim_event", claim).await?;
+                (before, mark) = (claim.before, Some(claim.mark));
             }
             loop {
                 let (by, wanted) = (principal.clone(), event.clone());
@@ -87,7 +88,7 @@ impl<B: Backend> Stops for B {
                 let Ok(fired) = &event else { break };
                 let wakes = stream::iter(batch.clone()).map(|rid| {
                     let (by, fired) = (principal.clone(), fired.clone());
-                    self.decide("wake", move |rows, env| units::waking::wake(rows, env, rid, (&by, &fired), once))
+                    self.decide("wake", move |rows, env| units::waking::wake(rows, env, rid, (&by, &fired), mark))
                 });
                 let mut wakes = wakes.buffer_unordered(WAKES_AT_ONCE);
                 while let Some(has_woken) = wakes.next().await {
@@ -96,9 +97,9 @@ impl<B: Backend> Stops for B {
                 let Some(last) = batch.last().filter(|_| batch.len() == WAITING_PER_LOOK as usize) else { break };
                 before = *last;
             }
-            let Some(message) = once else { return Ok(woken) };
+            let Some(mark) = mark else { return Ok(woken) };
             // Another copy, or a call that broke off, may have woken some of them.
-            self.read("woken_by", move |rows| rows.woken_by(&message.key_hash)).await
+            self.read("woken_by", move |rows| rows.woken_by(&mark)).await
         }
         .boxed()
     }

@@ -30,13 +30,15 @@ enum Meaning {
 /// Refuses the commands of agents that the stop of the intent forbids.
 pub(super) fn enforce(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<(), Refusal> {
     let Some(stop) = intent.stop.as_deref().filter(|_| by.role == Role::Agent) else { return Ok(()) };
+    let is_over = stop.suspension.is_expired(now);
     let refusal = match meaning(command) {
         Meaning::Begins => StopRefusal::NothingBegins,
+        Meaning::GoesOn if is_over && stop.ends_work() => return Err(stops::time_over(intent, stop)),
         Meaning::GoesOn if !stop.lets_finish() => StopRefusal::TurnIsOver { is_broken_off: stop.breaks_off() },
         Meaning::GoesOn | Meaning::Passes => return Ok(()),
     };
     // A time that is over counts, also before its timer runs.
-    Err(if stop.suspension.is_expired(now) { stops::time_over(intent, stop) } else { refusal.into() })
+    Err(if is_over { stops::time_over(intent, stop) } else { refusal.into() })
 }
 
 fn meaning(command: &Command) -> Meaning {

@@ -318,8 +318,13 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// The time that the stop gave at first; `None` if it has no end. That of an end of work is not kept: it is known until an outage gave
-    /// time back, and is never longer than an agent may be given.
+    /// Whether the work ends when the time of the stop is over.
+    pub fn ends_work(&self) -> bool {
+        self.suspension.kind == Kind::Stopping || self.suspension.fallback_policy == FallbackPolicy::Fail
+    }
+
+    /// The time that the stop gave at first; `None` if it has no end. The time of an end of work is not kept: it is read off the deadline,
+    /// which an outage may have moved, and counts as at most the longest time that an agent may be given.
     pub fn window(&self) -> Option<TimeDelta> {
         let conditions = self.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
         if let Some(timeout) = conditions.and_then(|conditions| conditions.timeout.as_ref()) {

@@ -1,8 +1,8 @@
 //! Messages that prove their sender by a signature in place of a key (Standard Webhooks).
 //!
 //! Guarantee: only a sender of the configuration file gets through, with a message that it signed within the last minutes, and no message
-//! counts twice. Mechanism: the signature covers the id, the time and the body; the id is kept for a day before the work begins, far longer
-//! than a message is accepted. A refusal tells nothing of what was wrong.
+//! counts twice. Mechanism: the signature covers the id, the time and the body; the id is written down before the work begins, and kept for a day,
+//! far longer than a message is accepted. A refusal tells nothing of what was wrong.
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest};

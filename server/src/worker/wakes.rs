@@ -22,10 +22,8 @@ use super::circuit::{Circuit, Outcome, Passage};
 use super::deliveries::Resources;
 use crate::config::{Mode, WakeConfig};
 
-/// How many messages are on their way to one endpoint at the same time.
+/// How many messages are on their way to one endpoint at the same time. A configuration has at most 20 endpoints.
 const IN_FLIGHT_MAX: u32 = 4;
-/// How many messages are on their way to all endpoints at the same time.
-const UNDER_WAY_MAX: usize = 64;
 /// The longest sleep. A wake-up is only a hint, so the loop looks again by itself.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -47,9 +45,9 @@ impl WakeEndpoint {
         Self { place, name, hook, in_flight: AtomicU32::new(0), circuit: Mutex::default() }
     }
 
-    /// How many messages it takes at `now`, which counts from boot, and no more than `room`.
-    fn turn(&self, now: Duration, room: u32) -> WakeTurn {
-        let free = IN_FLIGHT_MAX.saturating_sub(self.in_flight.load(Ordering::Relaxed)).min(room);
+    /// How many messages it takes at `now`, which counts from boot.
+    fn turn(&self, now: Duration) -> WakeTurn {
+        let free = IN_FLIGHT_MAX.saturating_sub(self.in_flight.load(Ordering::Relaxed));
         let gate = match self.circuit().passage(now) {
             Passage::Free => WakeGate::Room(free),
             Passage::Probe => WakeGate::Room(free.min(1)),
@@ -145,21 +143,13 @@ impl Wakes {
         }
     }
 
-    /// Leases the messages that are due, as many as may still be under way, and starts to send them; returns how many.
+    /// Leases the messages that are due, as many as their endpoints take, and starts to send them; returns how many.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<usize, StoreError> {
-        let room = UNDER_WAY_MAX.saturating_sub(under_way.len());
-        if self.endpoints.is_empty() || room == 0 {
+        if self.endpoints.is_empty() {
             return Ok(0);
         }
-        let (now, mut left) = (self.resources.clock.running(), u32::try_from(room).unwrap_or(u32::MAX));
-        let mut turns = Vec::with_capacity(self.endpoints.len());
-        for endpoint in &self.endpoints {
-            let turn = endpoint.turn(now, left);
-            if let WakeGate::Room(room) = turn.gate {
-                left -= room;
-            }
-            turns.push(turn);
-        }
+        let now = self.resources.clock.running();
+        let turns = self.endpoints.iter().map(|endpoint| endpoint.turn(now)).collect();
         let leased = self.resources.store.lease_wakes(turns).await?;
         if leased.given_up > 0 {
             tracing::warn!(
@@ -242,7 +232,7 @@ pub(super) fn report(ended: Result<Result<(), StoreError>, JoinError>) {
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::warn!(error = %error, "failed to record that an endpoint was told of an event; it is told once more");
+            tracing::warn!(error = %error, "failed to record that an endpoint was told; it is told once more");
         }
         Err(error) => tracing::error!(error = %error, "the task of a message to an endpoint ended before its time"),
     }

@@ -35,7 +35,7 @@ pub(crate) trait ReadStops {
     fn standing_of(&mut self, suspension: i64) -> RowsResult<(Stage, Option<Asker>)>;
     /// The parked intents before row `before` that wait for this event of this provider, newest first.
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
-    /// How many intents the message with this hash let go on.
+    /// How many intents the message with this mark let go on.
     fn woken_by(&mut self, message: &[u8; 32]) -> RowsResult<u64>;
     /// The newest suspension by which the work on an intent was ended, or is being ended.
     fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>>;

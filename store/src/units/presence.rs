@@ -276,7 +276,10 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
             Ok(Open::Question(open)) => open,
             Ok(Open::Stop(row)) => {
-                waking::give_back(rows, env, &row, absence_of(&recovery, now), now)?;
+                // It reads before it writes.
+                if let Err(error) = waking::give_back(rows, env, &row, absence_of(&recovery, now), now) {
+                    unreadable(*rid, error)?;
+                }
                 continue;
             }
             Err(error) => {
@@ -363,7 +366,7 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     }
     tracing::error!(
         suspension.rid = rid,
-        "an open question cannot be read: it got no time back, was not asked afresh, and did not end because the clock was set back"
+        "an open question or stop cannot be read: it got no time back, was not asked afresh, and did not end because the clock was set back"
     );
     Ok(())
 }

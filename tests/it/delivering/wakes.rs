@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::suspension::wake::{WakeRule, WakeType};
 use domain::wire::WAKE_VALUE_BYTES_MAX;
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -50,6 +51,17 @@ fn told_of(posted: &[Posted], id: &str) -> Vec<Value> {
 }
 
 on_each_store! {
+    /// A configuration has at most 20 endpoints, and the last one has its turn beside all the others.
+    async fn each_of_twenty_endpoints_is_told(app: &mut TestApp) {
+        let receivers = join_all((0..20).map(|_| Receiver::start())).await;
+        wake(app, receivers.iter().map(told).collect()).await;
+        parked(&app.agent(), json!({"on_event": "review.approved"})).await;
+        app.operator().post("api/v1/events", json!({"name": "review.approved"})).await.ok();
+        app.settle().await;
+        let told: Vec<usize> = receivers.iter().map(|receiver| receiver.posted().len()).collect();
+        assert_eq!(told, [1; 20]);
+    }
+
     /// The commit that ends a suspension calls the sender at once, if an endpoint is told.
     async fn an_ending_calls_the_sender(app: &mut TestApp) {
         let receiver = Receiver::start().await;

@@ -159,7 +159,7 @@ on_each_store! {
             work.speaks(&agent).await;
             to(&agent, &work.waiting, "cancelled").await.ok();
             let path = format!("{INTENTS}/{}/leases/{}", work.intent, work.lease);
-            agent.send(agent.request("DELETE", &path)).await;
+            agent.send(agent.request("DELETE", &path)).await.ok();
             // A pause is of one intent: its children go on until they are stopped themselves.
             patch(&agent, work.child).await.ok();
             agent.complete(work.child).await;

@@ -263,6 +263,19 @@ on_each_store! {
         }
     }
 
+    /// A program of an earlier version leaves the places of the questions that it ends. A list passes over them, also where they are all that
+    /// one look returns.
+    async fn places_of_questions_that_have_ended_are_passed_over(app: &mut TestApp) {
+        directory(app).await;
+        let mut ada = enter(app, ADA).await;
+        let id = ask(app, json!({"question": "Still open?", "notify_to": [ADA]})).await;
+        copies_from(app, 1_000_000, 2 * COUNTED_MAX, &format!("1, suspended_at, '{ADA}'")).await;
+        let sql = "INSERT INTO inbox (place, due_at, suspension) SELECT 'person:ADA', suspended_at, rid FROM suspensions WHERE rid > 1000000";
+        rows::change(app, &sql.replace("ADA", ADA)).await;
+        let page = open(app, &mut ada, "").await;
+        assert_eq!((shown(&page), tally(&page, "Waiting for me")), (vec![id], "1".to_owned()));
+    }
+
     /// Numbers are exact up to their bound; beyond it the page does not count on. A search for words looks at so many questions.
     async fn questions_are_counted_to_a_thousand(app: &mut TestApp) {
         directory(app).await;

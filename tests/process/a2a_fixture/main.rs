@@ -50,7 +50,7 @@ const PUSHED_TO: [&str; 3] = ["example.com", "localhost", "127.0.0.1"];
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let Arguments { listen } = Arguments::parse();
-    ensure!(listen.ip().is_loopback(), "the fixture asks nobody for a key, so it listens on this machine alone");
+    ensure!(listen.ip().is_loopback(), "the fixture asks for no key, so it listens on this machine alone");
     // Without a provider no client can be made. If there is one already, that is fine as well.
     rustls::crypto::ring::default_provider().install_default().ok();
     let folder = tempfile::tempdir().context("failed to make a folder for the data")?;

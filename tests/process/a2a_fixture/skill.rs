@@ -1,8 +1,8 @@
-//! What the fixture does with a message, by the prefix of its id, as the kit's scenarios describe it.
+//! The conduct of the fixture for a message, by the prefix of its id, as the kit's scenarios describe it.
 //!
 //! Each message that begins a task is a question of the server, and a person answers it at once. Where the kit wants an artifact that an
 //! answer of a person cannot be (a file, say), the person's answer is that artifact written as a text, and [`shown`] reads it again. So a
-//! finding of the kit about such an artifact is one about this file, and every other finding is one about the server.
+//! finding of the kit about an artifact of this kind is one about this file, and every other finding is one about the server.
 
 use std::time::Duration;
 
