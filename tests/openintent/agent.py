@@ -1,79 +1,29 @@
 """Runs an agent of the OpenIntent client against a server that is killed, started again and full, with the code of docs/openintent-python.md as written.
 
-PLACET is the path of the server's program. This script sets all other variables of the server. Each step fails loudly: the steps are the functions below.
+PLACET is the path of the server's program, and PYTHONPATH the folder of `mailed.py`. Each step fails loudly: the steps are the functions below.
 """
 
-import email
-import html
-import http.client
 import os
 import re
 import signal
 import socket
 import socketserver
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 
+from mailed import Mails, Server, answer, link, until
 from openintent import OpenIntentClient
 from openintent.models import IntentStatus
 
-PLACET = os.environ["PLACET"]
 DOCUMENT = os.path.join(os.path.dirname(__file__), "../../docs/openintent-python.md")
-PATIENCE = 60
 # The streams that one key may have open.
 STREAMS_PER_KEY_MAX = 1000
 # How long the requests of an agent are counted while it is refused.
 COUNTED_FOR = 12
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-def until(what, holds):
-    """Waits for a result that counts as true, and returns it."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = holds()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"this did not happen in {PATIENCE} seconds: {what}")
-
-
-class Mails(socketserver.ThreadingTCPServer):
-    """A mail server that keeps what it is sent."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), MailHandler)
-        self.received = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class MailHandler(socketserver.StreamRequestHandler):
-    def handle(self):
-        self.wfile.write(b"220 mails\r\n")
-        for line in self.rfile:
-            verb = line.strip().upper()
-            if verb == b"DATA":
-                self.wfile.write(b"354 go on\r\n")
-                lines = []
-                while (part := self.rfile.readline()) not in (b".\r\n", b""):
-                    lines.append(part[1:] if part.startswith(b"..") else part)
-                self.server.received.append(email.message_from_bytes(b"".join(lines)))
-            self.wfile.write(b"221 bye\r\n" if verb == b"QUIT" else b"250 ok\r\n")
-            if verb == b"QUIT":
-                return
 
 
 class Counter(socketserver.ThreadingTCPServer):
@@ -120,40 +70,6 @@ def pass_on(source, target):
             pass
 
 
-class Server:
-    def __init__(self, folder, mails):
-        self.port = free_port()
-        self.base = f"http://127.0.0.1:{self.port}"
-        self.log = open(os.path.join(folder, "log"), "ab")
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("PLACET", "OTEL_"))} | {
-            "PLACET_DATABASE_URL": f"sqlite://{folder}/placet.db",
-            "PLACET_LISTEN": f"127.0.0.1:{self.port}",
-            "PLACET_OPERATORS": "ops@example.com",
-            "PLACET_NOTIFY_ALLOW": "*@example.com",
-            "PLACET_SMTP_URL": f"smtp://127.0.0.1:{mails.server_address[1]}",
-            "PLACET_MAIL_FROM": "Placet <placet@example.com>",
-        }
-
-    def start(self):
-        self.process = subprocess.Popen([PLACET, "serve"], env=self.environment, stdout=self.log, stderr=self.log)
-        until("the server answers", self.answers)
-
-    def answers(self):
-        assert self.process.poll() is None, "the server has ended"
-        try:
-            return urllib.request.urlopen(f"{self.base}/healthz").status == 200
-        except OSError:
-            return False
-
-    def stop(self, how):
-        self.process.send_signal(how)
-        self.process.wait()
-
-    def key(self, name):
-        made = subprocess.run([PLACET, "keys", "create", "--role", "agent", "--name", name, "--json"], env=self.environment, check=True, capture_output=True)
-        return re.search(rb'"key": *"([^"]+)"', made.stdout)[1].decode()
-
-
 def document():
     """The code of the document, in one namespace."""
     names = {"__name__": "document"}
@@ -162,26 +78,6 @@ def document():
     for block in blocks:
         exec(compile(block, DOCUMENT, "exec"), names)
     return names
-
-
-def link(mails, base, title):
-    """The link in the mail about this intent; a server that was killed may have sent it twice."""
-    texts = lambda: (part.get_payload(decode=True).decode() for mail in mails.received for part in mail.walk() if part.get_content_type() == "text/plain")
-    text = until(f"a mail about {title}", lambda: next((text for text in texts() if title in text), None))
-    return re.search(re.escape(base) + r"/\S+", text)[0]
-
-
-def answer(url, base, value):
-    """Opens the mail's link and sends the form, as a browser does."""
-    page = urllib.request.urlopen(url)
-    cookie = (page.headers["set-cookie"] or "").split(";")[0]
-    nonce = html.unescape(re.search(r'name="nonce" value="([^"]+)"', page.read().decode())[1])
-    form = urllib.parse.urlencode({"nonce": nonce, "value": value}).encode()
-    headers = {"Origin": base, "Sec-Fetch-Site": "same-origin", "Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
-    parts = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc)
-    connection.request("POST", parts.path, form, headers)
-    assert connection.getresponse().status == 303
 
 
 def assigned(boss, title):
@@ -200,7 +96,7 @@ def main():
     folder = tempfile.mkdtemp()
     mails = Mails()
     server = Server(folder, mails)
-    keys = {name: server.key(name) for name in ("refund-agent", "boss")}
+    keys = {name: server.key("agent", name) for name in ("refund-agent", "boss")}
     server.start()
     try:
         steps(names, mails, server, keys)
