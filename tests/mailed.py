@@ -73,7 +73,10 @@ class MailHandler(socketserver.StreamRequestHandler):
 
 
 class Server:
-    def __init__(self, folder, mails):
+    def __init__(self, folder, mails, settings=""):
+        self.settings = os.path.join(folder, "placet.toml")
+        with open(self.settings, "w") as file:
+            file.write(settings)
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self.log = open(os.path.join(folder, "log"), "ab")
@@ -87,7 +90,7 @@ class Server:
         }
 
     def start(self):
-        self.process = subprocess.Popen([PLACET, "serve"], env=self.environment, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen([PLACET, "serve", "--config", self.settings], env=self.environment, stdout=self.log, stderr=self.log)
         until("the server answers", self.answers)
 
     def answers(self):

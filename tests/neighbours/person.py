@@ -1,17 +1,38 @@
-"""Plays everything but the agent: a server that dies and comes back, a mail server, and the person who answers by the mailed link.
+"""Plays everything but the agent: a server that dies and comes back, a mail server, the person who answers by the mailed link, and an endpoint.
 
 PLACET is the path of the server's program, CLIENT that of the agent, and PYTHONPATH the folder of `mailed.py`. The agent says on its output
 what it needs next.
 """
 
+import json
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from mailed import Mails, Server, answer, link
+from mailed import PATIENCE, Mails, Server, answer, link
+
+PUSH = '[agent_to_agent.push]\nallow = ["127.0.0.1"]\nallow_subnets = ["127.0.0.0/8"]\n'
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """An endpoint of the agent, which keeps what it is told."""
+
+    told = queue.Queue()
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.told.put((self.headers, body))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
 
 
 def play(server, mails, client):
@@ -20,6 +41,11 @@ def play(server, mails, client):
             server.stop(signal.SIGKILL)
             server.start()
             go_on(client)
+        elif said := re.fullmatch(r"pushed (\S+) (\S+)\n", line):
+            headers, item = Endpoint.told.get(timeout=PATIENCE)
+            found = (headers["X-A2A-Notification-Token"], headers["Authorization"])
+            assert found == (said[1], f"Bearer {said[2]}"), headers
+            go_on(client, json.dumps(item))
         elif said := re.fullmatch(r"(press|missed) (\S+) (.+)\n", line):
             answer(link(mails, server.base, said[3]), server.base, said[2])
             if said[1] == "missed":
@@ -30,21 +56,24 @@ def play(server, mails, client):
         sys.exit("the client failed")
 
 
-def go_on(client):
-    client.stdin.write("\n")
+def go_on(client, line=""):
+    client.stdin.write(f"{line}\n")
     client.stdin.flush()
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         mails = Mails()
-        server = Server(folder, mails)
+        server = Server(folder, mails, PUSH)
+        endpoint = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+        threading.Thread(target=endpoint.serve_forever, daemon=True).start()
+        pushed_to = f"http://127.0.0.1:{endpoint.server_address[1]}/told"
         # Five messages of one agent to one person leave at once, and the next one a minute later. So each binding has an agent of its own.
         keys = {binding: server.key("agent", f"neighbour-{number}") for number, binding in enumerate(["JSONRPC", "HTTP+JSON"])}
         server.start()
         try:
             for binding, key in keys.items():
-                arguments = [os.environ["CLIENT"], server.base, key, binding]
+                arguments = [os.environ["CLIENT"], server.base, key, binding, pushed_to]
                 with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
                     try:
                         play(server, mails, client)

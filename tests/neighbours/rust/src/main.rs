@@ -1,21 +1,23 @@
 //! Asks people by the crate `a2a-client-lf`, unmodified, and says on its output what it needs next from the script that starts it:
 //! `press VALUE QUESTION` for a person who answers by the mailed link, `kill` for a server that dies and comes back. After a `kill`,
-//! and after an answer that the client does not follow (`missed VALUE QUESTION`), the script writes a line.
+//! and after an answer that the client does not follow (`missed VALUE QUESTION`), the script writes a line. After `pushed TOKEN CREDENTIALS`
+//! the line is the next message to the client's endpoint, which came with these two.
 //!
-//! Arguments: the address of the server, the key of an agent, and the binding.
+//! Arguments: the address of the server, the key of an agent, the binding, and the address of the endpoint.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::{
-    A2AError, Artifact, CancelTaskRequest, GetTaskRequest, Message, Part, PartContent, Role, SendMessageRequest,
-    SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskState, error_code,
+    A2AError, Artifact, AuthenticationInfo, CancelTaskRequest, GetTaskRequest, Message, Part, PartContent, Role,
+    SendMessageRequest, SendMessageResponse, StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskState,
+    error_code,
 };
 use a2a_client::agent_card::AgentCardResolver;
 use a2a_client::auth::AuthInterceptor;
 use a2a_client::{A2AClient, A2AClientFactory, BoxStream, Transport};
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -28,8 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
-    let [server, key, binding] =
-        std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "usage: a2a-neighbour SERVER KEY BINDING")?;
+    let [server, key, binding, endpoint] = std::env::args()
+        .skip(1)
+        .collect::<Vec<_>>()
+        .try_into()
+        .map_err(|_| "usage: a2a-neighbour SERVER KEY BINDING ENDPOINT")?;
     let card = AgentCardResolver::new(None).resolve(&server).await?;
     let factory = A2AClientFactory::builder()
         .preferred_bindings(vec![binding.clone()])
@@ -40,8 +45,8 @@ async fn main() -> Outcome {
     let said = |check| println!("a2a-client-lf, {binding}: {check}");
     timeout(PATIENCE, is_answered_by_a_mailed_link(&client, &binding)).await??;
     said("asks, follows, and gets the answer of a mailed link");
-    timeout(PATIENCE, asks_in_full(&client, &binding)).await??;
-    said("asks in full, and a no is an answer");
+    timeout(PATIENCE, asks_in_full(&client, &binding, &endpoint)).await??;
+    said("asks in full, and is told of a no by its endpoint as well");
     timeout(PATIENCE, outlives_the_server(&client, &binding)).await??;
     said("follows again after the server was killed, and gets the answer");
     timeout(PATIENCE, reads_what_it_missed(&client, &binding)).await??;
@@ -60,14 +65,28 @@ async fn is_answered_by_a_mailed_link(client: &Client, binding: &str) -> Outcome
     is_kept(client, &task, "yes").await
 }
 
-async fn asks_in_full(client: &Client, binding: &str) -> Outcome {
+async fn asks_in_full(client: &Client, binding: &str, endpoint: &str) -> Outcome {
     let question = format!("Refund order 12345 by {binding}?");
     let choices = json!([{"value": "approve", "label": "Approve refund"}, {"value": "deny", "label": "Deny"}]);
     let full = json!({"question": question, "responseType": "choice", "timeoutSeconds": 3600, "choices": choices});
     let task = ask(client, vec![Part::data(full).with_media_type("application/json")]).await?;
     let items = follow(client, &task).await?;
+    let wanted = TaskPushNotificationConfig {
+        url: endpoint.to_owned(),
+        id: Some("mine".to_owned()),
+        task_id: task.id.clone(),
+        token: Some("token-of-the-client".to_owned()),
+        authentication: Some(AuthenticationInfo {
+            scheme: "Bearer".to_owned(),
+            credentials: Some("credentials-of-the-server".to_owned()),
+        }),
+        tenant: None,
+    };
+    let made = client.create_push_config(&wanted).await?;
+    assert_eq!((&made.id, &made.task_id, &made.url), (&wanted.id, &wanted.task_id, &wanted.url));
     println!("press deny {question}");
     is_told(items, &task, "deny").await?;
+    is_told(stream::iter([pushed()?, pushed()?].map(Ok)).boxed(), &task, "deny").await?;
     is_kept(client, &task, "deny").await
 }
 
@@ -138,15 +157,23 @@ async fn lose_the_server(mut items: Items) -> Outcome {
     if let Some(Ok(item)) = items.next().await {
         return Err(format!("a server that was killed has told {item:?}").into());
     }
-    wait_for_the_script()
+    wait_for_the_script()?;
+    Ok(())
 }
 
-fn wait_for_the_script() -> Outcome {
+/// The next message to the client's endpoint.
+fn pushed() -> Outcome<StreamResponse> {
+    println!("pushed token-of-the-client credentials-of-the-server");
+    Ok(serde_json::from_str(&wait_for_the_script()?)?)
+}
+
+/// Waits for a line of the script, and returns it.
+fn wait_for_the_script() -> Outcome<String> {
     let mut line = String::new();
     if std::io::stdin().read_line(&mut line)? == 0 {
         return Err("the script has ended".into());
     }
-    Ok(())
+    Ok(line)
 }
 
 /// The stream tells the artifact, then that the task is completed, and ends.
