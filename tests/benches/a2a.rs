@@ -1,7 +1,7 @@
 //! Asking and answering over A2A beside the server's own API, in turn, and the memory of streams of A2A (W17).
 //!
 //! ```text
-//! cargo bench -p placet-tests --bench a2a -- --count 5000 --rounds 10 --streams 9900
+//! cargo bench -p placet-tests --bench a2a -- --count 5000 --rounds 10 --streams 9000
 //! ```
 //!
 //! Both ways do the same: an intent and its question come into being, and an operator's key answers, in random order. The own API needs
@@ -43,7 +43,7 @@ struct Arguments {
     #[arg(long, default_value_t = 10)]
     rounds: usize,
     /// How many streams are open at the same time; the limit of open files is a bound as well.
-    #[arg(long, default_value_t = 9_900)]
+    #[arg(long, default_value_t = 9_000)]
     streams: usize,
     /// The program to measure, if not the one built from these sources.
     #[arg(long)]
