@@ -447,23 +447,23 @@ impl Stream {
 
     fn read_on<R: ReadRows>(&mut self, rows: &mut R, person: &str, limit: u32) -> RowsResult<()> {
         let before = self.last.map(|last| last.rid);
-        let plain = |rows: Vec<ListedRow>| rows.into_iter().map(|row| (Cursor { at: None, rid: row.rid }, row)).collect();
-        self.read = match &self.source {
+        let plain = |rows: Vec<ListedRow>| rows.into_iter().map(|row| (Cursor { at: None, rid: row.rid }, Some(row))).collect();
+        // A question that has ended is none of the list, and is passed over.
+        let found: Vec<(Cursor, Option<ListedRow>)> = match &self.source {
             Source::Place(place) => {
                 let after = self.last.and_then(|last| Some((last.at?, last.rid)));
-                let found = rows.at_place(place, person, after, limit)?;
-                let cursor = |placed: &PlacedRow| Cursor { at: Some(placed.due_at), rid: placed.row.rid };
-                self.is_over = found.len() < limit as usize;
-                self.last = found.last().map(cursor).or(self.last);
-                let open = found.into_iter().filter(|placed| !placed.has_ended);
-                self.read = open.map(|placed| (cursor(&placed), placed.row)).collect();
-                return Ok(());
+                let placed = rows.at_place(place, person, after, limit)?.into_iter();
+                let read = |PlacedRow { due_at, has_ended, row }| {
+                    (Cursor { at: Some(due_at), rid: row.rid }, Some(row).filter(|_| !has_ended))
+                };
+                placed.map(read).collect()
             }
             Source::Open => plain(rows.listed_open(person, before, limit)?),
             Source::Answered => plain(rows.listed_answered(person, before, limit)?),
         };
-        self.is_over = self.read.len() < limit as usize;
-        self.last = self.read.back().map(|(cursor, _)| *cursor).or(self.last);
+        self.is_over = found.len() < limit as usize;
+        self.last = found.last().map(|(cursor, _)| *cursor).or(self.last);
+        self.read = found.into_iter().filter_map(|(cursor, row)| Some((cursor, row?))).collect();
         Ok(())
     }
 }

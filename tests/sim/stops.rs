@@ -24,7 +24,7 @@ pub(crate) struct ModelStops {
     closed: Vec<String>,
     /// The ids of the stops by which the work was ended.
     pub(crate) endings: Vec<String>,
-    /// Who let the intent go on by telling of an event, with the id of the stop.
+    /// The name of the principal that let the intent go on by telling of an event, with the id of the stop.
     pub(crate) woken: Vec<(String, String)>,
 }
 

@@ -21,7 +21,7 @@ use crate::suspension::stop_refusal::StopRefusal;
 enum Meaning {
     /// Something begins.
     Begins,
-    /// What is under way goes on, or comes to its end.
+    /// A step that is under way goes on, or comes to its end.
     GoesOn,
     /// It is no work, or other rules decide about it.
     Passes,

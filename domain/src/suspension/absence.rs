@@ -58,11 +58,13 @@ impl Absence {
         self.given_back(&stop.suspension, stop.window(), now)
     }
 
+    /// Whether it took time from a suspension that gets time back: one that goes on when its time is over.
+    pub fn concerns(&self, suspension: &Suspension) -> bool {
+        suspension.fallback_policy != FallbackPolicy::Fail && suspension.expires_at.is_some_and(|at| at > self.from)
+    }
+
     fn given_back(&self, suspension: &Suspension, window: Option<TimeDelta>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let expires_at = suspension.expires_at?;
-        if suspension.fallback_policy == FallbackPolicy::Fail || expires_at <= self.from {
-            return None;
-        }
+        let expires_at = suspension.expires_at.filter(|_| self.concerns(suspension))?;
         let gap = self.until - self.from;
         Some(expires_at.max(self.until.min(now)) + gap.min(window.unwrap_or(gap)))
     }

@@ -8,7 +8,6 @@ use domain::intent::stop_command::StopCommand;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
-use domain::suspension::FallbackPolicy;
 use domain::suspension::absence::Absence;
 use domain::suspension::stop::Fired;
 use serde::{Deserialize, Serialize};
@@ -76,7 +75,7 @@ struct Claimed {
     came_at: i64,
 }
 
-/// What a message that counts once may wake, and its mark.
+/// The stops that a message that counts once may wake, and its mark.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     /// The row before which the stops are.
@@ -131,8 +130,7 @@ pub(super) fn give_back<R: Rows>(
     absence: Option<Absence>,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
-    let may_extend = row.suspension.expires_at.is_some() && row.suspension.fallback_policy != FallbackPolicy::Fail;
-    let Some(absence) = absence.filter(|_| may_extend) else { return Ok(()) };
+    let Some(absence) = absence.filter(|absence| absence.concerns(&row.suspension)) else { return Ok(()) };
     let mut loaded = load_of(rows, row)?;
     let Some(at) = loaded.intent.stop.as_deref().and_then(|stop| absence.extended_stop(stop, now)) else { return Ok(()) };
     let (suspension_id, cause) = (row.suspension.id, ExtensionCause::Outage);
