@@ -1,12 +1,8 @@
 """The official client of A2A from PyPI, unmodified, against a real server."""
 
 import asyncio
-import json
 import os
-import queue
-import threading
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 from a2a.client import ClientConfig, create_client
@@ -30,6 +26,7 @@ from a2a.types import (
 )
 from a2a.types import a2a_pb2
 from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from endpoint import Endpoint
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 URL = os.environ["A2A_URL"]
@@ -163,47 +160,30 @@ async def reads_strictly():
         assert listed.headers["a2a-extensions"] == QUESTION
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """An endpoint of the client, which keeps what it is told."""
-
-    told = queue.Queue()
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.told.put((self.headers, body))
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-ENDPOINT = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-threading.Thread(target=ENDPOINT.serve_forever, daemon=True).start()
-PUSHED_TO = f"http://127.0.0.1:{ENDPOINT.server_address[1]}/told"
+ENDPOINT = Endpoint()
 
 
 async def is_told_by_its_endpoint(binding):
     agent, operator = await client("AGENT_KEY", binding), await client("OPERATOR_KEY", binding)
     task = await ask(agent, Part(text="Publish the report?"))
     wanted = TaskPushNotificationConfig(
-        task_id=task.id, id="mine", url=PUSHED_TO, token="token-of-the-client",
+        task_id=task.id, id="mine", url=ENDPOINT.url, token="token-of-the-client",
         authentication=AuthenticationInfo(scheme="Bearer", credentials="credentials-of-the-server"),
     )
     made = await agent.create_task_push_notification_config(wanted)
-    assert (made.id, made.task_id, made.url, made.authentication.scheme) == ("mine", task.id, PUSHED_TO, "Bearer"), made
+    assert (made.id, made.task_id, made.url, made.authentication.scheme) == ("mine", task.id, ENDPOINT.url, "Bearer"), made
     one = GetTaskPushNotificationConfigRequest(task_id=task.id, id="mine")
     assert await agent.get_task_push_notification_config(one) == made
     listed = await agent.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task.id))
     assert list(listed.configs) == [made]
-    other = TaskPushNotificationConfig(task_id=task.id, id="other", url=PUSHED_TO)
+    other = TaskPushNotificationConfig(task_id=task.id, id="other", url=ENDPOINT.url)
     await agent.create_task_push_notification_config(other)
     for _ in range(2):  # Twice is fine.
         await agent.delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest(task_id=task.id, id="other"))
     await send(operator, message(Part(text="yes"), task_id=task.id))
     items = []
     for _ in range(2):
-        headers, body = await asyncio.to_thread(Endpoint.told.get, timeout=30)
+        headers, body = await asyncio.to_thread(ENDPOINT.told.get, timeout=30)
         assert headers["X-A2A-Notification-Token"] == "token-of-the-client", headers
         assert headers["Authorization"] == "Bearer credentials-of-the-server", headers
         items.append(ParseDict(body, a2a_pb2.StreamResponse()))

@@ -1,48 +1,31 @@
 """Plays everything but the agent: a server that dies and comes back, a mail server, the person who answers by the mailed link, and an endpoint.
 
-PLACET is the path of the server's program, CLIENT that of the agent, and PYTHONPATH the folder of `mailed.py`. The agent says on its output
-what it needs next.
+PLACET is the path of the server's program, CLIENT that of the agent, and PYTHONPATH the folder of `mailed.py` and `endpoint.py`. The agent
+says on its output what it needs next.
 """
 
 import json
 import os
-import queue
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from endpoint import Endpoint
 from mailed import PATIENCE, Mails, Server, answer, link
 
 PUSH = '[agent_to_agent.push]\nallow = ["127.0.0.1"]\nallow_subnets = ["127.0.0.0/8"]\n'
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """An endpoint of the agent, which keeps what it is told."""
-
-    told = queue.Queue()
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.told.put((self.headers, body))
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-def play(server, mails, client):
+def play(server, mails, endpoint, client):
     for line in client.stdout:
         if re.fullmatch(r"kill\n", line):
             server.stop(signal.SIGKILL)
             server.start()
             go_on(client)
         elif said := re.fullmatch(r"pushed (\S+) (\S+)\n", line):
-            headers, item = Endpoint.told.get(timeout=PATIENCE)
+            headers, item = endpoint.told.get(timeout=PATIENCE)
             found = (headers["X-A2A-Notification-Token"], headers["Authorization"])
             assert found == (said[1], f"Bearer {said[2]}"), headers
             go_on(client, json.dumps(item))
@@ -65,18 +48,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         mails = Mails()
         server = Server(folder, mails, PUSH)
-        endpoint = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-        threading.Thread(target=endpoint.serve_forever, daemon=True).start()
-        pushed_to = f"http://127.0.0.1:{endpoint.server_address[1]}/told"
+        endpoint = Endpoint()
         # Five messages of one agent to one person leave at once, and the next one a minute later. So each binding has an agent of its own.
         keys = {binding: server.key("agent", f"neighbour-{number}") for number, binding in enumerate(["JSONRPC", "HTTP+JSON"])}
         server.start()
         try:
             for binding, key in keys.items():
-                arguments = [os.environ["CLIENT"], server.base, key, binding, pushed_to]
+                arguments = [os.environ["CLIENT"], server.base, key, binding, endpoint.url]
                 with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
                     try:
-                        play(server, mails, client)
+                        play(server, mails, endpoint, client)
                     finally:
                         client.kill()
         except BaseException:
