@@ -332,24 +332,37 @@ impl Looking<'_> {
     /// Leaves out the questions that the person has answered, those in which the person has handed the place on, and those of which the
     /// person is behind the asker, while several people must agree or the question keeps the owner from answering.
     fn leave_out<R: ReadRows>(&mut self, rows: &mut R, questions: &mut Vec<ListedRow>) -> RowsResult<()> {
-        questions.retain(|row| !row.is_counted && !row.hands.has_left(&self.address));
-        if questions.is_empty() {
+        let counted = counted(rows, &self.address, &*questions)?;
+        questions.retain(|row| !counted.contains(&row.rid) && !row.hands.has_left(&self.address));
+        let keeps_out = |row: &ListedRow| row.has_quorum || row.keeps_owner;
+        let intents: Vec<i64> = questions.iter().filter(|row| keeps_out(row)).map(|row| row.intent).collect();
+        if intents.is_empty() {
             return Ok(());
         }
-        let intents: Vec<i64> = questions.iter().map(|row| row.intent).collect();
         let creators: HashMap<i64, Owner> = rows.owners_in(&intents)?.into_iter().collect();
         let owned = match self.owned.take() {
             Some(owned) => owned,
             None => owned_by(rows, &self.address)?,
         };
         let is_own = |owner: &Owner| owned.contains(owner, &self.address);
-        questions.retain(|row| {
-            let keeps_out = row.has_quorum || row.keeps_owner;
-            !(keeps_out && creators.get(&row.intent).into_iter().chain([&row.asked_by.owner]).any(is_own))
-        });
+        questions
+            .retain(|row| !(keeps_out(row) && creators.get(&row.intent).into_iter().chain([&row.asked_by.owner]).any(is_own)));
         self.owned = Some(owned);
         Ok(())
     }
+}
+
+/// Those of these questions towards whose quorum an answer of the person counts.
+pub(crate) fn counted<'a, R: ReadRows>(
+    rows: &mut R,
+    person: &str,
+    questions: impl IntoIterator<Item = &'a ListedRow>,
+) -> RowsResult<HashSet<i64>> {
+    let gathering: Vec<i64> = questions.into_iter().filter(|row| row.has_quorum).map(|row| row.rid).collect();
+    if gathering.is_empty() {
+        return Ok(HashSet::new());
+    }
+    Ok(rows.counted_among(person, &gathering)?.into_iter().collect())
 }
 
 /// Which of these events ask a question that has all of the words, and at least this risk.
@@ -452,13 +465,13 @@ impl Stream {
         let found: Vec<(Cursor, Option<ListedRow>)> = match &self.source {
             Source::Place(place) => {
                 let after = self.last.and_then(|last| Some((last.at?, last.rid)));
-                let placed = rows.at_place(place, person, after, limit)?.into_iter();
+                let placed = rows.at_place(place, after, limit)?.into_iter();
                 let read = |PlacedRow { due_at, has_ended, row }| {
                     (Cursor { at: Some(due_at), rid: row.rid }, Some(row).filter(|_| !has_ended))
                 };
                 placed.map(read).collect()
             }
-            Source::Open => plain(rows.listed_open(person, before, limit)?),
+            Source::Open => plain(rows.listed_open(before, limit)?),
             Source::Answered => plain(rows.listed_answered(person, before, limit)?),
         };
         self.is_over = found.len() < limit as usize;

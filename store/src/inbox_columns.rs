@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use diesel::Queryable;
-use diesel::dsl::{IsNotNull, Nullable};
+use diesel::dsl::IsNotNull;
 use domain::suspension::Asker;
 use domain::suspension::hands::Hands;
 
 use crate::columns::unsigned;
 use crate::rows::{Code, ListedRow, MessageRow, RowsResult};
-use crate::schema::{counted_answers, suspensions};
+use crate::schema::suspensions;
 use crate::sql::{At, Json, Owned};
 
 /// The time of a question without a deadline in the order of the deadlines: the last second of the year 9999.
@@ -17,7 +17,7 @@ pub(crate) const NO_DEADLINE: DateTime<Utc> = match DateTime::from_timestamp(253
     None => DateTime::UNIX_EPOCH,
 };
 
-/// The columns of a question in a list, beside the answers of a person that count.
+/// The columns of a question in a list.
 pub(crate) type ListedSelection = (
     suspensions::rid,
     suspensions::event,
@@ -27,13 +27,12 @@ pub(crate) type ListedSelection = (
     suspensions::asker_owner,
     suspensions::expires_at,
     IsNotNull<suspensions::quorum>,
-    Nullable<counted_answers::event>,
     suspensions::hands,
 );
 
 /// See [`ListedSelection`].
 pub(crate) fn listed() -> ListedSelection {
-    use diesel::{ExpressionMethods, NullableExpressionMethods};
+    use diesel::ExpressionMethods;
     (
         suspensions::rid,
         suspensions::event,
@@ -43,7 +42,6 @@ pub(crate) fn listed() -> ListedSelection {
         suspensions::asker_owner,
         suspensions::expires_at,
         suspensions::quorum.is_not_null(),
-        counted_answers::event.nullable(),
         suspensions::hands,
     )
 }
@@ -58,7 +56,6 @@ pub(crate) struct ListedColumns {
     asker_owner: Owned,
     expires_at: Option<At>,
     has_quorum: bool,
-    counted: Option<i64>,
     hands: Option<Json<Hands>>,
 }
 
@@ -72,7 +69,6 @@ impl ListedColumns {
             asked_by: Asker { name: self.asker, owner: self.asker_owner.0 },
             expires_at: self.expires_at.map(|at| at.0),
             has_quorum: self.has_quorum,
-            is_counted: self.counted.is_some(),
             hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
             keeps_owner: false,
         })
@@ -93,13 +89,10 @@ macro_rules! reads_of_inbox {
         fn at_place(
             &mut $rows,
             place: &Place,
-            person: &str,
             after: Option<(DateTime<Utc>, i64)>,
             limit: u32,
         ) -> RowsResult<Vec<PlacedRow>> {
-            let counted = counted_answers::suspension.eq(inbox::suspension).and(counted_answers::person.eq(person));
             let joined = inbox::table.inner_join(suspensions::table.on(suspensions::rid.eq(inbox::suspension)));
-            let joined = joined.left_join(counted_answers::table.on(counted));
             let mut found = joined.filter(inbox::place.eq(place.to_string())).into_boxed();
             if let Some((due_at, rid)) = after {
                 // The first condition bounds the range of the index; the second one leaves out its beginning.
@@ -121,9 +114,8 @@ macro_rules! reads_of_inbox {
             found.into_iter().map(row).collect()
         }
 
-        fn listed_open(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
-            let counted = counted_answers::suspension.eq(suspensions::rid).and(counted_answers::person.eq(person));
-            let mut open = suspensions::table.left_join(counted_answers::table.on(counted)).filter(is_open()).into_boxed();
+        fn listed_open(&mut $rows, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
+            let mut open = suspensions::table.filter(is_open()).into_boxed();
             // Stops are no questions.
             open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("suspensions.kind NOT IN (1, 2, 6)"));
             if let Some(before) = before {
@@ -134,15 +126,18 @@ macro_rules! reads_of_inbox {
         }
 
         fn listed_answered(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
-            let counted = counted_answers::suspension.eq(answered::suspension).and(counted_answers::person.eq(person));
             let joined = answered::table.inner_join(suspensions::table.on(suspensions::rid.eq(answered::suspension)));
-            let joined = joined.left_join(counted_answers::table.on(counted));
             let mut found = joined.filter(answered::person.eq(person)).into_boxed();
             if let Some(before) = before {
                 found = found.filter(answered::suspension.lt(before));
             }
             let found = found.order(answered::suspension.desc()).limit(i64::from(limit)).select(listed());
             found.load::<ListedColumns>($connection)?.into_iter().map(ListedColumns::into_row).collect()
+        }
+
+        fn counted_among(&mut $rows, person: &str, rids: &[i64]) -> RowsResult<Vec<i64>> {
+            let among = counted_answers::suspension.eq_any(rids).and(counted_answers::person.eq(person));
+            Ok(counted_answers::table.filter(among).select(counted_answers::suspension).load($connection)?)
         }
 
         fn owners_in(&mut $rows, rids: &[i64]) -> RowsResult<Vec<(i64, Owner)>> {

@@ -21,8 +21,6 @@ pub(crate) struct ListedRow {
     pub(crate) asked_by: Asker,
     pub(crate) expires_at: Option<DateTime<Utc>>,
     pub(crate) has_quorum: bool,
-    /// Whether the person who looks has given an answer that counts towards the quorum.
-    pub(crate) is_counted: bool,
     /// In whose hands it is.
     pub(crate) hands: Hands,
     /// Whether it keeps the owner of the key that asked from answering. Only the reads of a place say it.
@@ -53,21 +51,16 @@ pub(crate) trait WriteInbox {
     fn delete_answered(&mut self, person: &str, suspension: i64) -> RowsResult<()>;
 }
 
-/// Reads places and answers, inside a transaction that writes or outside. Each read says of each question whether an answer of
-/// `person` counts towards its quorum.
+/// Reads places and answers, inside a transaction that writes or outside.
 pub(crate) trait ReadInbox {
     /// The questions at a place, in the order of their times, after the question in the row `after.1`, whose time is `after.0`.
-    fn at_place(
-        &mut self,
-        place: &Place,
-        person: &str,
-        after: Option<(DateTime<Utc>, i64)>,
-        limit: u32,
-    ) -> RowsResult<Vec<PlacedRow>>;
+    fn at_place(&mut self, place: &Place, after: Option<(DateTime<Utc>, i64)>, limit: u32) -> RowsResult<Vec<PlacedRow>>;
     /// All open questions in rows before `before`, newest first.
-    fn listed_open(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
+    fn listed_open(&mut self, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
     /// The questions that the person has answered, in rows before `before`, newest first.
     fn listed_answered(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
+    /// Those of these suspensions towards whose quorum an answer of the person counts.
+    fn counted_among(&mut self, person: &str, rids: &[i64]) -> RowsResult<Vec<i64>>;
     /// The owners of the keys that created the intents in these rows.
     fn owners_in(&mut self, intents: &[i64]) -> RowsResult<Vec<(i64, Owner)>>;
     /// The suspensions in these rows, in any order.

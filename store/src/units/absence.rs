@@ -25,6 +25,7 @@ use super::log::append;
 use super::people::find;
 use super::{hands, server_log};
 use crate::error::Wanted;
+use crate::inbox::counted;
 use crate::person::{Named, OwnAbsence};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, PlacedRow, RowsResult};
@@ -138,12 +139,13 @@ pub(crate) fn awaited<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResu
         let Some(absence) = person.absence.filter(|absence| absence.is_in_force(now)) else { continue };
         let (place, mut after) = (Place::Person(person.address.clone()), None);
         for _ in 0..QUESTIONS_PER_LOOK / QUESTIONS_PER_READ {
-            let read = rows.at_place(&place, &person.address, after, QUESTIONS_PER_READ)?;
+            let read = rows.at_place(&place, after, QUESTIONS_PER_READ)?;
             let is_last = read.len() < QUESTIONS_PER_READ as usize;
+            let counted = counted(rows, &person.address, read.iter().map(|placed| &placed.row))?;
             for PlacedRow { due_at, has_ended, row } in read {
                 after = Some((due_at, row.rid));
                 // An answer that counts stays with the person who gave it.
-                if !has_ended && !row.is_counted && !row.hands.has_left(&person.address) {
+                if !has_ended && !counted.contains(&row.rid) && !row.hands.has_left(&person.address) {
                     found.push(Awaited { rid: row.rid, person: person.address.clone(), absence });
                 }
             }
