@@ -24,7 +24,7 @@ use domain::suspension::{Kind, Question, Suspension};
 use crate::assigning::{Owned, answerer, owned_by};
 use crate::error::Wanted;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, ListedRow, PlacedRow, RowsResult, SuspensionRow};
+use crate::rows::{Decided, ListedRow, PlaceMarks, PlacedRow, RowsResult, SuspensionRow};
 
 /// How many questions one page of a list shows.
 pub const SHOWN_MAX: usize = 25;
@@ -123,6 +123,11 @@ impl InboxFilter {
     fn reads_events(&self) -> bool {
         !self.words.is_empty() || self.risk.is_some()
     }
+
+    /// Whether there is any condition.
+    fn is_conditioned(&self) -> bool {
+        self.reads_events() || self.agent.is_some() || self.kind.is_some() || self.due.is_some()
+    }
 }
 
 /// How many questions a list has.
@@ -189,6 +194,8 @@ pub(crate) fn inbox<R: ReadRows>(
         inbox.tallies.push((list, tally));
     }
     inbox.questions = questions(rows, &shown.found)?;
+    // A program of an earlier version leaves the places of the questions that it ends.
+    inbox.questions.retain(|asked| filter.list == List::Done || asked.suspension.ending.is_none());
     (inbox.looked_at, inbox.next) = (shown.looked_at, shown.next);
     Ok(Ok(inbox))
 }
@@ -210,21 +217,20 @@ pub(crate) fn next_question<R: ReadRows>(
     let mut looking = Looking { address, filter: &filter, now, owned: None };
     let walked = looking.walk(rows, Walk::new(filter.list, person.as_ref(), filter.after), filter.list)?;
     // One of the first two is not `but`, if two wait.
-    let rids: Vec<i64> = walked.found.iter().take(2).map(|row| row.rid).collect();
-    let read = if rids.is_empty() { Vec::new() } else { rows.suspensions_in(&rids)? };
+    let rids = &walked.found[..walked.found.len().min(2)];
+    let read = if rids.is_empty() { Vec::new() } else { rows.suspensions_in(rids)? };
     let mut ids = rids.iter().filter_map(|rid| read.iter().find(|row| row.rid == *rid)).map(|row| row.suspension.id);
     Ok(Ok((ids.find(|id| *id != but), walked.tally)))
 }
 
 /// The questions in these rows, in the same order.
-fn questions<R: ReadRows>(rows: &mut R, found: &[ListedRow]) -> RowsResult<Vec<InboxQuestion>> {
+fn questions<R: ReadRows>(rows: &mut R, found: &[i64]) -> RowsResult<Vec<InboxQuestion>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let rids: Vec<i64> = found.iter().map(|row| row.rid).collect();
     let mut suspensions: HashMap<i64, SuspensionRow> =
-        rows.suspensions_in(&rids)?.into_iter().map(|row| (row.rid, row)).collect();
-    let events: Vec<i64> = found.iter().map(|row| row.event).collect();
+        rows.suspensions_in(found)?.into_iter().map(|row| (row.rid, row)).collect();
+    let events: Vec<i64> = suspensions.values().map(|row| row.event).collect();
     let mut texts: HashMap<i64, Question> = HashMap::new();
     for (event, sealed) in rows.events_at(&events)? {
         if sealed.is_whole() && !sealed.is_erased() {
@@ -234,10 +240,10 @@ fn questions<R: ReadRows>(rows: &mut R, found: &[ListedRow]) -> RowsResult<Vec<I
         }
     }
     let mut questions = Vec::with_capacity(found.len());
-    for row in found {
-        let Some(suspension) = suspensions.remove(&row.rid) else { continue };
-        let answers = if row.has_quorum { rows.answers(row.rid)?.len() } else { 0 };
-        let mut question = texts.remove(&row.event);
+    for rid in found {
+        let Some(suspension) = suspensions.remove(rid) else { continue };
+        let answers = if suspension.suspension.quorum.is_some() { rows.answers(*rid)?.len() } else { 0 };
+        let mut question = texts.remove(&suspension.event);
         if let Some(question) = &mut question {
             question.pass_to(&suspension.suspension.hands);
         }
@@ -249,8 +255,8 @@ fn questions<R: ReadRows>(rows: &mut R, found: &[ListedRow]) -> RowsResult<Vec<I
 /// The result of a walk.
 #[derive(Default)]
 struct Walked {
-    /// The first questions that were found.
-    found: Vec<ListedRow>,
+    /// The rows of the first questions that were found.
+    found: Vec<i64>,
     tally: Tally,
     looked_at: u32,
     next: Option<Cursor>,
@@ -275,9 +281,9 @@ impl Looking<'_> {
             let chunk = walk.take(rows, &self.address, CHUNK.min((most - walked.looked_at) as usize))?;
             let is_over = chunk.is_empty();
             let wanted = self.wanted(rows, list, &chunk)?;
-            for (cursor, row) in chunk {
+            for Candidate { cursor, .. } in chunk {
                 (walked.looked_at, seen_to) = (walked.looked_at + 1, Some(cursor));
-                if !wanted.contains(&row.rid) {
+                if !wanted.contains(&cursor.rid) {
                     continue;
                 }
                 let is_full = walked.found.len() == SHOWN_MAX;
@@ -290,7 +296,7 @@ impl Looking<'_> {
                 walked.tally.number += 1;
                 if !is_full {
                     shown_to = Some(cursor);
-                    walked.found.push(row);
+                    walked.found.push(cursor.rid);
                 }
             }
             if is_over {
@@ -304,37 +310,51 @@ impl Looking<'_> {
         }
     }
 
-    /// Which of these questions are looked for.
-    fn wanted<R: ReadRows>(&mut self, rows: &mut R, list: List, chunk: &[(Cursor, ListedRow)]) -> RowsResult<HashSet<i64>> {
-        let InboxFilter { list: _, agent, kind, due, risk, words, after: _ } = self.filter;
+    /// Which of these questions are looked for. Only those are read about which their places do not say enough.
+    fn wanted<R: ReadRows>(&mut self, rows: &mut R, list: List, chunk: &[Candidate]) -> RowsResult<HashSet<i64>> {
+        let waits = matches!(list, List::Mine | List::Groups);
+        let (read, mut wanted): (Vec<&Candidate>, Vec<&Candidate>) =
+            chunk.iter().partition(|found| self.filter.is_conditioned() || waits && !found.marks.is_plain);
+        let mut wanted: HashSet<i64> = wanted.drain(..).map(|found| found.cursor.rid).collect();
+        if read.is_empty() {
+            return Ok(wanted);
+        }
+        let rids: Vec<i64> = read.iter().map(|found| found.cursor.rid).collect();
+        let mut fitting = self.fitting(rows.listed(&rids)?);
+        if waits {
+            let keeping = read.iter().filter(|found| found.marks.keeps_owner).map(|found| found.cursor.rid).collect();
+            self.leave_out(rows, &mut fitting, &keeping)?;
+        }
+        if self.filter.reads_events() {
+            let events: Vec<i64> = fitting.iter().map(|row| row.event).collect();
+            let having = having(rows, &events, &self.filter.words, self.filter.risk)?;
+            fitting.retain(|row| having.contains(&row.event));
+        }
+        wanted.extend(fitting.into_iter().map(|row| row.rid));
+        Ok(wanted)
+    }
+
+    /// The questions of these that fulfil the conditions on their rows.
+    fn fitting(&self, mut questions: Vec<ListedRow>) -> Vec<ListedRow> {
+        let InboxFilter { list: _, agent, kind, due, risk: _, words: _, after: _ } = self.filter;
         let is_due = |row: &ListedRow| match (due, row.expires_at) {
             (None, _) | (Some(Due::Never), None) => true,
             (Some(Due::Within(time)), Some(at)) => at <= self.now + *time,
             (Some(Due::Never), Some(_)) | (Some(Due::Within(_)), None) => false,
         };
-        let fits = |row: &&ListedRow| {
+        questions.retain(|row| {
             agent.as_ref().is_none_or(|agent| is_same_in_any_case(agent, &row.asked_by.name))
                 && kind.is_none_or(|kind| row.kind == kind)
                 && is_due(row)
-        };
-        let mut fitting: Vec<ListedRow> = chunk.iter().map(|(_, row)| row).filter(fits).cloned().collect();
-        if matches!(list, List::Mine | List::Groups) {
-            self.leave_out(rows, &mut fitting)?;
-        }
-        if self.filter.reads_events() {
-            let events: Vec<i64> = fitting.iter().map(|row| row.event).collect();
-            let having = having(rows, &events, words, *risk)?;
-            fitting.retain(|row| having.contains(&row.event));
-        }
-        Ok(fitting.into_iter().map(|row| row.rid).collect())
+        });
+        questions
     }
 
-    /// Leaves out the questions that the person has answered, those in which the person has handed the place on, and those of which the
-    /// person is behind the asker, while several people must agree or the question keeps the owner from answering.
-    fn leave_out<R: ReadRows>(&mut self, rows: &mut R, questions: &mut Vec<ListedRow>) -> RowsResult<()> {
-        let counted = counted(rows, &self.address, &*questions)?;
-        questions.retain(|row| !counted.contains(&row.rid) && !row.hands.has_left(&self.address));
-        let keeps_out = |row: &ListedRow| row.has_quorum || row.keeps_owner;
+    /// Leaves out the questions that do not wait for the person any more, and those of which the person is behind the asker, while several
+    /// people must agree or the question is one of those that keep the owner from answering.
+    fn leave_out<R: ReadRows>(&mut self, rows: &mut R, questions: &mut Vec<ListedRow>, keeping: &HashSet<i64>) -> RowsResult<()> {
+        leave_waiting(rows, &self.address, questions)?;
+        let keeps_out = |row: &ListedRow| row.has_quorum || keeping.contains(&row.rid);
         let intents: Vec<i64> = questions.iter().filter(|row| keeps_out(row)).map(|row| row.intent).collect();
         if intents.is_empty() {
             return Ok(());
@@ -352,17 +372,25 @@ impl Looking<'_> {
     }
 }
 
-/// Those of these questions towards whose quorum an answer of the person counts.
-pub(crate) fn counted<'a, R: ReadRows>(
-    rows: &mut R,
-    person: &str,
-    questions: impl IntoIterator<Item = &'a ListedRow>,
-) -> RowsResult<HashSet<i64>> {
-    let gathering: Vec<i64> = questions.into_iter().filter(|row| row.has_quorum).map(|row| row.rid).collect();
-    if gathering.is_empty() {
-        return Ok(HashSet::new());
+/// The rows of those of these questions that still wait for the person at whose place they stand, in the same order.
+pub(crate) fn waiting<R: ReadRows>(rows: &mut R, person: &str, placed: &[PlacedRow]) -> RowsResult<Vec<i64>> {
+    let read: Vec<i64> = placed.iter().filter(|placed| !placed.marks.is_plain).map(|placed| placed.rid).collect();
+    let mut questions = if read.is_empty() { Vec::new() } else { rows.listed(&read)? };
+    leave_waiting(rows, person, &mut questions)?;
+    let waiting: HashSet<i64> = questions.into_iter().map(|row| row.rid).collect();
+    let found = placed.iter().filter(|placed| placed.marks.is_plain || waiting.contains(&placed.rid));
+    Ok(found.map(|placed| placed.rid).collect())
+}
+
+/// Leaves those of these questions that are open, and that the person has neither answered nor handed on.
+fn leave_waiting<R: ReadRows>(rows: &mut R, person: &str, questions: &mut Vec<ListedRow>) -> RowsResult<()> {
+    questions.retain(|row| !row.has_ended && !row.hands.has_left(person));
+    let gathering: Vec<i64> = questions.iter().filter(|row| row.has_quorum).map(|row| row.rid).collect();
+    if !gathering.is_empty() {
+        let counted: HashSet<i64> = rows.counted_among(person, &gathering)?.into_iter().collect();
+        questions.retain(|row| !counted.contains(&row.rid));
     }
-    Ok(rows.counted_among(person, &gathering)?.into_iter().collect())
+    Ok(())
 }
 
 /// Which of these events ask a question that has all of the words, and at least this risk.
@@ -397,10 +425,17 @@ struct Walk {
     after: Option<Cursor>,
 }
 
+/// A question that a walk comes to.
+#[derive(Clone, Copy)]
+struct Candidate {
+    cursor: Cursor,
+    marks: PlaceMarks,
+}
+
 /// The rows at one place, or of a list without places, as far as they were read.
 struct Stream {
     source: Source,
-    read: VecDeque<(Cursor, ListedRow)>,
+    read: VecDeque<Candidate>,
     /// The last row that was read.
     last: Option<Cursor>,
     is_over: bool,
@@ -426,22 +461,23 @@ impl Walk {
     }
 
     /// The next questions, each once.
-    fn take<R: ReadRows>(&mut self, rows: &mut R, person: &str, count: usize) -> RowsResult<Vec<(Cursor, ListedRow)>> {
+    fn take<R: ReadRows>(&mut self, rows: &mut R, person: &str, count: usize) -> RowsResult<Vec<Candidate>> {
         // The more places, the fewer rows of each are needed.
         let limit = (COUNTED_MAX + 1) / u32::try_from(self.streams.len().max(1)).unwrap_or(u32::MAX);
         let limit = if self.after.is_some() { READ_MIN } else { limit.max(READ_MIN) };
-        let mut taken: Vec<(Cursor, ListedRow)> = Vec::with_capacity(count);
+        let mut taken: Vec<Candidate> = Vec::with_capacity(count);
         while taken.len() < count {
             for stream in &mut self.streams {
                 stream.fill(rows, person, limit)?;
             }
-            let fronts = self.streams.iter().filter_map(|stream| stream.read.front().map(|(cursor, _)| (cursor.at, cursor.rid)));
+            let fronts =
+                self.streams.iter().filter_map(|stream| stream.read.front().map(|front| (front.cursor.at, front.cursor.rid)));
             let Some(first) = fronts.min() else { break };
             for stream in &mut self.streams {
-                if stream.read.front().is_some_and(|(cursor, _)| (cursor.at, cursor.rid) == first) {
+                if stream.read.front().is_some_and(|front| (front.cursor.at, front.cursor.rid) == first) {
                     let front = stream.read.pop_front();
                     // A question that stands at several places of the person is one question.
-                    taken.extend(front.filter(|(cursor, _)| taken.last().is_none_or(|(last, _)| last != cursor)));
+                    taken.extend(front.filter(|front| taken.last().is_none_or(|last| last.cursor != front.cursor)));
                 }
             }
         }
@@ -460,23 +496,22 @@ impl Stream {
 
     fn read_on<R: ReadRows>(&mut self, rows: &mut R, person: &str, limit: u32) -> RowsResult<()> {
         let before = self.last.map(|last| last.rid);
-        let plain = |rows: Vec<ListedRow>| rows.into_iter().map(|row| (Cursor { at: None, rid: row.rid }, Some(row))).collect();
-        // A question that has ended is none of the list, and is passed over.
-        let found: Vec<(Cursor, Option<ListedRow>)> = match &self.source {
+        // Nothing is left out of a list without places.
+        let marks = PlaceMarks { keeps_owner: false, is_plain: true };
+        let plain = |rids: Vec<i64>| rids.into_iter().map(|rid| Candidate { cursor: Cursor { at: None, rid }, marks }).collect();
+        let found: Vec<Candidate> = match &self.source {
             Source::Place(place) => {
                 let after = self.last.and_then(|last| Some((last.at?, last.rid)));
                 let placed = rows.at_place(place, after, limit)?.into_iter();
-                let read = |PlacedRow { due_at, has_ended, row }| {
-                    (Cursor { at: Some(due_at), rid: row.rid }, Some(row).filter(|_| !has_ended))
-                };
+                let read = |PlacedRow { due_at, rid, marks }| Candidate { cursor: Cursor { at: Some(due_at), rid }, marks };
                 placed.map(read).collect()
             }
-            Source::Open => plain(rows.listed_open(before, limit)?),
-            Source::Answered => plain(rows.listed_answered(person, before, limit)?),
+            Source::Open => plain(rows.open_questions(before, limit)?),
+            Source::Answered => plain(rows.answered_by(person, before, limit)?),
         };
         self.is_over = found.len() < limit as usize;
-        self.last = found.last().map(|(cursor, _)| *cursor).or(self.last);
-        self.read = found.into_iter().filter_map(|(cursor, row)| Some((cursor, row?))).collect();
+        self.last = found.last().map(|last| last.cursor).or(self.last);
+        self.read = found.into();
         Ok(())
     }
 }

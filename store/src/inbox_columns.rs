@@ -28,6 +28,7 @@ pub(crate) type ListedSelection = (
     suspensions::expires_at,
     IsNotNull<suspensions::quorum>,
     suspensions::hands,
+    IsNotNull<suspensions::resolution>,
 );
 
 /// See [`ListedSelection`].
@@ -43,6 +44,7 @@ pub(crate) fn listed() -> ListedSelection {
         suspensions::expires_at,
         suspensions::quorum.is_not_null(),
         suspensions::hands,
+        suspensions::resolution.is_not_null(),
     )
 }
 
@@ -57,6 +59,7 @@ pub(crate) struct ListedColumns {
     expires_at: Option<At>,
     has_quorum: bool,
     hands: Option<Json<Hands>>,
+    has_ended: bool,
 }
 
 impl ListedColumns {
@@ -70,7 +73,7 @@ impl ListedColumns {
             expires_at: self.expires_at.map(|at| at.0),
             has_quorum: self.has_quorum,
             hands: self.hands.map(|hands| hands.0).unwrap_or_default(),
-            keeps_owner: false,
+            has_ended: self.has_ended,
         })
     }
 }
@@ -92,46 +95,42 @@ macro_rules! reads_of_inbox {
             after: Option<(DateTime<Utc>, i64)>,
             limit: u32,
         ) -> RowsResult<Vec<PlacedRow>> {
-            let joined = inbox::table.inner_join(suspensions::table.on(suspensions::rid.eq(inbox::suspension)));
-            let mut found = joined.filter(inbox::place.eq(place.to_string())).into_boxed();
+            let mut found = inbox::table.filter(inbox::place.eq(place.to_string())).into_boxed();
             if let Some((due_at, rid)) = after {
                 // The first condition bounds the range of the index; the second one leaves out its beginning.
                 found = found.filter(inbox::due_at.ge(At(due_at)));
                 found = found.filter(inbox::due_at.gt(At(due_at)).or(inbox::suspension.gt(rid)));
             }
-            // Nearly all of these questions are open. A condition would make PostgreSQL expect as few of them as there are among all questions,
-            // and read the whole place before it sorts.
-            let found = found.order((inbox::due_at, inbox::suspension)).limit(i64::from(limit)).select((
-                inbox::due_at,
-                inbox::keeps_owner,
-                suspensions::resolution.is_not_null(),
-                listed(),
-            ));
-            let found = found.load::<(At, bool, bool, ListedColumns)>($connection)?;
-            let row = |(due_at, keeps_owner, has_ended, columns): (At, bool, bool, ListedColumns)| {
-                Ok(PlacedRow { due_at: due_at.0, has_ended, row: ListedRow { keeps_owner, ..columns.into_row()? } })
+            let columns = (inbox::due_at, inbox::suspension, inbox::keeps_owner, inbox::is_plain);
+            let found = found.order((inbox::due_at, inbox::suspension)).limit(i64::from(limit)).select(columns);
+            let found = found.load::<(At, i64, bool, bool)>($connection)?;
+            let row = |(due_at, rid, keeps_owner, is_plain): (At, i64, bool, bool)| {
+                PlacedRow { due_at: due_at.0, rid, marks: PlaceMarks { keeps_owner, is_plain } }
             };
-            found.into_iter().map(row).collect()
+            Ok(found.into_iter().map(row).collect())
         }
 
-        fn listed_open(&mut $rows, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
+        fn open_questions(&mut $rows, before: Option<i64>, limit: u32) -> RowsResult<Vec<i64>> {
             let mut open = suspensions::table.filter(is_open()).into_boxed();
             // Stops are no questions.
             open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("suspensions.kind NOT IN (1, 2, 6)"));
             if let Some(before) = before {
                 open = open.filter(suspensions::rid.lt(before));
             }
-            let open = open.order(suspensions::rid.desc()).limit(i64::from(limit)).select(listed());
-            open.load::<ListedColumns>($connection)?.into_iter().map(ListedColumns::into_row).collect()
+            Ok(open.order(suspensions::rid.desc()).limit(i64::from(limit)).select(suspensions::rid).load($connection)?)
         }
 
-        fn listed_answered(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>> {
-            let joined = answered::table.inner_join(suspensions::table.on(suspensions::rid.eq(answered::suspension)));
-            let mut found = joined.filter(answered::person.eq(person)).into_boxed();
+        fn answered_by(&mut $rows, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<i64>> {
+            let mut found = answered::table.filter(answered::person.eq(person)).into_boxed();
             if let Some(before) = before {
                 found = found.filter(answered::suspension.lt(before));
             }
-            let found = found.order(answered::suspension.desc()).limit(i64::from(limit)).select(listed());
+            let found = found.order(answered::suspension.desc()).limit(i64::from(limit)).select(answered::suspension);
+            Ok(found.load($connection)?)
+        }
+
+        fn listed(&mut $rows, rids: &[i64]) -> RowsResult<Vec<ListedRow>> {
+            let found = suspensions::table.filter(suspensions::rid.eq_any(rids)).select(listed());
             found.load::<ListedColumns>($connection)?.into_iter().map(ListedColumns::into_row).collect()
         }
 

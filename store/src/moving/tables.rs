@@ -185,7 +185,7 @@ pub(super) const TABLES: &[Table] = &[
     table!(api_keys, rid).draws_from("api_keys_rid_seq").tells_runs_apart(),
     table!(views, suspension, recipient),
     table!(counted_answers, suspension, person),
-    table!(inbox, place, due_at, suspension, keeps_owner),
+    table!(inbox, place, due_at, suspension, keeps_owner, is_plain),
     table!(answered, person, suspension),
     table!(people_groups, rid).draws_from("people_groups_rid_seq"),
     table!(people_group_members, people_group, person),

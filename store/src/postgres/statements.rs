@@ -334,10 +334,11 @@ insert!(
 
 statement!(
     InsertInbox {
-        "INSERT INTO inbox (place, due_at, suspension, keeps_owner) VALUES (" place: String = Text,
+        "INSERT INTO inbox (place, due_at, suspension, keeps_owner, is_plain) VALUES (" place: String = Text,
         ", " due_at: At = Moment,
         ", " suspension: i64 = BigInt,
         ", " keeps_owner: bool = Bool,
+        ", " is_plain: bool = Bool,
     } ") ON CONFLICT DO NOTHING"
 );
 

@@ -23,24 +23,35 @@ pub(crate) struct ListedRow {
     pub(crate) has_quorum: bool,
     /// In whose hands it is.
     pub(crate) hands: Hands,
-    /// Whether it keeps the owner of the key that asked from answering. Only the reads of a place say it.
+    pub(crate) has_ended: bool,
+}
+
+/// What the rows of a question in the inbox say about it, so that a list need not look at the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlaceMarks {
+    /// Whether it keeps the owner of the key that asked from answering.
     pub(crate) keeps_owner: bool,
+    /// Whether it waits for each person at the place: it has no quorum, keeps no owner out, and no place of it was handed on. A program
+    /// of an earlier version does not say so.
+    pub(crate) is_plain: bool,
 }
 
 /// A question at a place.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PlacedRow {
     /// Its time in the order of the deadlines.
     pub(crate) due_at: DateTime<Utc>,
-    /// Whether it has ended: a program of an earlier version leaves the places of the questions that it ends.
-    pub(crate) has_ended: bool,
-    pub(crate) row: ListedRow,
+    /// The row of the suspension.
+    pub(crate) rid: i64,
+    pub(crate) marks: PlaceMarks,
 }
 
 /// Writes places and answers, in one transaction.
 pub(crate) trait WriteInbox {
-    /// Puts an open question at these places. A place at which it stands already is passed over. `keeps_owner` says whether the question
-    /// keeps the owner of the key that asked from answering.
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()>;
+    /// Puts an open question at these places. A place at which it stands already is passed over.
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], marks: PlaceMarks) -> RowsResult<()>;
+    /// Notes at these places that the question does not wait for each person there any more.
+    fn mark_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String]) -> RowsResult<()>;
     /// Gives an open question another time in the order of its places.
     fn move_in_inbox(&mut self, suspension: i64, places: &[String], from: DateTime<Utc>, to: DateTime<Utc>) -> RowsResult<()>;
     /// Takes a question from these places, at which it stands with the time `due_at`.
@@ -55,10 +66,12 @@ pub(crate) trait WriteInbox {
 pub(crate) trait ReadInbox {
     /// The questions at a place, in the order of their times, after the question in the row `after.1`, whose time is `after.0`.
     fn at_place(&mut self, place: &Place, after: Option<(DateTime<Utc>, i64)>, limit: u32) -> RowsResult<Vec<PlacedRow>>;
-    /// All open questions in rows before `before`, newest first.
-    fn listed_open(&mut self, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
-    /// The questions that the person has answered, in rows before `before`, newest first.
-    fn listed_answered(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<ListedRow>>;
+    /// The rows of all open questions before the row `before`, newest first.
+    fn open_questions(&mut self, before: Option<i64>, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The rows of the questions that the person has answered, before the row `before`, newest first.
+    fn answered_by(&mut self, person: &str, before: Option<i64>, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The questions in these rows, in any order.
+    fn listed(&mut self, rids: &[i64]) -> RowsResult<Vec<ListedRow>>;
     /// Those of these suspensions towards whose quorum an answer of the person counts.
     fn counted_among(&mut self, person: &str, rids: &[i64]) -> RowsResult<Vec<i64>>;
     /// The owners of the keys that created the intents in these rows.

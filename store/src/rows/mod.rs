@@ -64,7 +64,7 @@ pub(crate) use self::groups::{ReadGroups, WriteGroups, joined, ordered};
 pub(crate) use self::holds::{ReadHolds, WriteHolds};
 pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
 pub(crate) use self::identities::{OpenIdLoginRow, ReadIdentities, WriteIdentities};
-pub(crate) use self::inbox::{ListedRow, PlacedRow, ReadInbox, WriteInbox};
+pub(crate) use self::inbox::{ListedRow, PlaceMarks, PlacedRow, ReadInbox, WriteInbox};
 pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
 pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};

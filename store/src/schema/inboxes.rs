@@ -10,6 +10,7 @@ diesel::table! {
         due_at -> Moment,
         suspension -> BigInt,
         keeps_owner -> Bool,
+        is_plain -> Bool,
     }
 }
 

@@ -255,6 +255,7 @@ insert!(
         due_at: At,
         suspension: i64,
         keeps_owner: bool,
+        is_plain: bool,
     }
 );
 

@@ -25,10 +25,10 @@ use super::log::append;
 use super::people::find;
 use super::{hands, server_log};
 use crate::error::Wanted;
-use crate::inbox::counted;
+use crate::inbox::waiting;
 use crate::person::{Named, OwnAbsence};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, PlacedRow, RowsResult};
+use crate::rows::{Decided, RowsResult};
 use crate::surroundings::Env;
 
 /// How many questions of one person are read at once.
@@ -141,14 +141,10 @@ pub(crate) fn awaited<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResu
         for _ in 0..QUESTIONS_PER_LOOK / QUESTIONS_PER_READ {
             let read = rows.at_place(&place, after, QUESTIONS_PER_READ)?;
             let is_last = read.len() < QUESTIONS_PER_READ as usize;
-            let counted = counted(rows, &person.address, read.iter().map(|placed| &placed.row))?;
-            for PlacedRow { due_at, has_ended, row } in read {
-                after = Some((due_at, row.rid));
-                // An answer that counts stays with the person who gave it.
-                if !has_ended && !counted.contains(&row.rid) && !row.hands.has_left(&person.address) {
-                    found.push(Awaited { rid: row.rid, person: person.address.clone(), absence });
-                }
-            }
+            after = read.last().map(|placed| (placed.due_at, placed.rid)).or(after);
+            // An answer that counts stays with the person who gave it.
+            let waiting = waiting(rows, &person.address, &read)?;
+            found.extend(waiting.into_iter().map(|rid| Awaited { rid, person: person.address.clone(), absence }));
             if is_last {
                 break;
             }

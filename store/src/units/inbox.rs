@@ -16,7 +16,7 @@ use domain::suspension::{Question, Suspension};
 use super::loaded::Loaded;
 use crate::inbox_columns::NO_DEADLINE;
 use crate::rows::prelude::*;
-use crate::rows::{RowsError, RowsResult, SuspensionRow};
+use crate::rows::{PlaceMarks, RowsError, RowsResult, SuspensionRow};
 
 /// Where a question stands when these people are told of it.
 pub(super) fn places(question: &Question, told: &[String]) -> Vec<String> {
@@ -28,7 +28,7 @@ pub(super) fn places(question: &Question, told: &[String]) -> Vec<String> {
 
 /// Puts a question that was just asked into the inboxes at its places.
 pub(super) fn put<R: Rows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<()> {
-    rows.put_in_inbox(row.rid, due_at(&row.suspension), &row.places, question.separation.is_some())
+    rows.put_in_inbox(row.rid, due_at(&row.suspension), &row.places, marks(&row.suspension, question))
 }
 
 /// Puts an open question into the inboxes of further people who are told of it.
@@ -49,6 +49,8 @@ pub(super) fn hand<R: Rows>(rows: &mut R, loaded: &mut Loaded, question: &Questi
         HandsEvent::Claimed(_) | HandsEvent::Released(_) => Ok(()),
         // The person who has handed the place on stays where the question stands by a group or a role: the lists leave that person out.
         HandsEvent::Delegated(delegated) => {
+            let (rid, due_at, stands_at) = stands(loaded, id)?;
+            rows.mark_in_inbox(rid, due_at, stands_at)?;
             add(rows, loaded, id, question, vec![Place::Person(delegated.to.clone()).to_string()])
         }
         HandsEvent::Reassigned(_) => {
@@ -62,19 +64,31 @@ pub(super) fn hand<R: Rows>(rows: &mut R, loaded: &mut Loaded, question: &Questi
 /// Puts an open question at these places, too.
 fn add<R: Rows>(rows: &mut R, loaded: &mut Loaded, id: SuspensionId, question: &Question, places: Vec<String>) -> RowsResult<()> {
     let open = loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("people are told of no question"))?;
-    let due_at = due_at(open);
+    let (due_at, marks) = (due_at(open), marks(open, question));
     let row = loaded.suspension_row_mut(id)?;
     let new: Vec<String> = places.into_iter().filter(|place| !row.places.contains(place)).collect();
-    rows.put_in_inbox(row.rid, due_at, &new, question.separation.is_some())?;
+    rows.put_in_inbox(row.rid, due_at, &new, marks)?;
     row.places.extend(new);
     rows.save_places(row.rid, &row.places)
 }
 
 /// Takes a question from all its places.
 fn take<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
+    let (rid, due_at, stands_at) = stands(loaded, id)?;
+    rows.take_from_inbox(rid, due_at, stands_at)
+}
+
+/// The row of a question, its time in the order of the deadlines, and its places.
+fn stands(loaded: &Loaded, id: SuspensionId) -> RowsResult<(i64, DateTime<Utc>, &[String])> {
     let row = loaded.suspension_row(id)?;
     let suspension = loaded.intent.suspension(id).unwrap_or(&row.suspension);
-    rows.take_from_inbox(row.rid, due_at(suspension), &row.places)
+    Ok((row.rid, due_at(suspension), &row.places))
+}
+
+/// What the rows of a question say about it. A person may stand behind it, or leave it, at a place that it gets later as well.
+fn marks(suspension: &Suspension, question: &Question) -> PlaceMarks {
+    let keeps_owner = question.separation.is_some();
+    PlaceMarks { keeps_owner, is_plain: !keeps_owner && suspension.quorum.is_none() && suspension.hands.handed.is_empty() }
 }
 
 /// The time of a question in the order of the deadlines.

@@ -12,14 +12,24 @@ use crate::columns::SuspensionColumns;
 use crate::inbox_columns::{ListedColumns, listed, reads_of_inbox};
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
-use crate::rows::{ListedRow, PlacedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
+use crate::rows::{ListedRow, PlaceMarks, PlacedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
 use crate::schema::{answered, counted_answers, inbox, intents, suspensions};
 use crate::sql::{At, Key, Owned};
 
 impl WriteInbox for Writing<'_> {
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()> {
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], marks: PlaceMarks) -> RowsResult<()> {
+        let PlaceMarks { keeps_owner, is_plain } = marks;
         for place in places {
-            self.session.later(hot::InsertInbox { place: place.clone(), due_at: At(due_at), suspension, keeps_owner }, None)?;
+            self.session
+                .later(hot::InsertInbox { place: place.clone(), due_at: At(due_at), suspension, keeps_owner, is_plain }, None)?;
+        }
+        Ok(())
+    }
+
+    fn mark_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String]) -> RowsResult<()> {
+        for place in places {
+            let row = inbox::table.find((place, At(due_at), suspension));
+            diesel::update(row).set(inbox::is_plain.eq(false)).execute(self.session.conn()?)?;
         }
         Ok(())
     }

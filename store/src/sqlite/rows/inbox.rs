@@ -10,16 +10,31 @@ use super::Writing;
 use super::suspensions::{is_open, with_intent_id};
 use crate::columns::SuspensionColumns;
 use crate::inbox_columns::{ListedColumns, listed, reads_of_inbox};
-use crate::rows::{ListedRow, PlacedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
+use crate::rows::{ListedRow, PlaceMarks, PlacedRow, ReadInbox, RowsResult, SuspensionRow, WriteInbox};
 use crate::schema::{answered, counted_answers, inbox, intents, suspensions};
 use crate::sql::{At, Owned};
 use crate::sqlite::statements as hot;
 
 impl WriteInbox for Writing<'_> {
-    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], keeps_owner: bool) -> RowsResult<()> {
+    fn put_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String], marks: PlaceMarks) -> RowsResult<()> {
+        let PlaceMarks { keeps_owner, is_plain } = marks;
         for place in places {
-            hot::InsertInbox { place, due_at: &At(due_at), suspension: &suspension, keeps_owner: &keeps_owner }
-                .execute(self.conn)?;
+            hot::InsertInbox {
+                place,
+                due_at: &At(due_at),
+                suspension: &suspension,
+                keeps_owner: &keeps_owner,
+                is_plain: &is_plain,
+            }
+            .execute(self.conn)?;
+        }
+        Ok(())
+    }
+
+    fn mark_in_inbox(&mut self, suspension: i64, due_at: DateTime<Utc>, places: &[String]) -> RowsResult<()> {
+        for place in places {
+            let row = inbox::table.find((place, At(due_at), suspension));
+            diesel::update(row).set(inbox::is_plain.eq(false)).execute(self.conn)?;
         }
         Ok(())
     }
