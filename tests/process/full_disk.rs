@@ -15,9 +15,9 @@ use tokio::time::sleep;
 
 use super::startup::assert_kept;
 
-/// Mounts a file system of 8 MiB over the data folder, which no other process sees, makes two keys, writes them to files outside
+/// Mounts a file system of so many MiB over the data folder, which no other process sees, makes two keys, writes them to files outside
 /// of that file system, and becomes the server.
-const SCRIPT: &str = "mount -t tmpfs -o size=8m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && \
+const SCRIPT: &str = "mount -t tmpfs -o size=\"$2\"m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && \
      \"$0\" keys create --role operator --name desk --json >operator-key && exec \"$0\" serve";
 /// How long the server may take to notice that there is room.
 const READY_AFTER_MAX: Duration = Duration::from_secs(20);
@@ -28,15 +28,15 @@ async fn may_mount() -> bool {
     tried.is_ok_and(|tried| tried.status.success())
 }
 
-/// Starts a server on the small file system that keeps this many bytes for people; returns it with the connections of an agent
-/// and of an operator.
-async fn serve(site: &Site, reserve_bytes: u64) -> (Running, Api, Api) {
+/// Starts a server on a small file system of so many MiB that keeps this many bytes for people; returns it with the connections of an
+/// agent and of an operator.
+async fn serve(site: &Site, mib: u32, reserve_bytes: u64) -> (Running, Api, Api) {
     let settings = site.folder().join("placet.toml");
     std::fs::write(&settings, format!("[limits]\nreserve_bytes = {reserve_bytes}\n")).unwrap();
     let data = site.database().parent().unwrap().to_owned();
     std::fs::create_dir_all(&data).unwrap();
     let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", SCRIPT]).arg(program()).arg(&data).current_dir(site.folder());
+    command.args(["-rm", "sh", "-c", SCRIPT]).arg(program()).arg(&data).arg(mib.to_string()).current_dir(site.folder());
     for (name, value) in site.command(["serve"]).as_std().get_envs() {
         match value {
             Some(value) => command.env(name, value),
@@ -78,7 +78,7 @@ async fn people_answer_from_what_is_kept_of_a_small_file_system() {
     }
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
-    let (server, agent, operator) = serve(&site, RESERVE_BYTES).await;
+    let (server, agent, operator) = serve(&site, 8, RESERVE_BYTES).await;
     let asked = agent.ask(json!({})).await;
     let folder = mounted(&server, &site);
     let mut ballast = File::create(format!("{folder}/ballast")).unwrap();
@@ -114,7 +114,7 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
     }
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
-    let (server, agent, _) = serve(&site, 0).await;
+    let (server, agent, _) = serve(&site, 8, 0).await;
     let create = async |title: &str| agent.post("api/v1/intents", json!({ "title": title, "status": "active" })).await;
     create("before").await.ok();
 
@@ -160,6 +160,66 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
         circumstances(),
     );
     assert_kept(&agent, promised).await;
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+}
+
+/// How many intents wait for the event that meets a full disk.
+const WAITING: usize = 150;
+/// The bytes that are free when it comes: more than the first wakes need, and fewer than all of them.
+const ROOM_BYTES: u64 = 1024 * 1024;
+
+/// An event writes its payload for each intent that it wakes, so the disk may be full in the middle of it. Those that are left wait on, and
+/// the same call wakes them when there is room again: no one twice, and no one never.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_a_full_disk_breaks_off_wakes_the_rest_when_there_is_room() {
+    if !may_mount().await {
+        println!("skipped: this system does not let `unshare -rm mount` work");
+        return;
+    }
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let (server, agent, operator) = serve(&site, 64, 0).await;
+    let mut stops = Vec::new();
+    for _ in 0..WAITING {
+        let intent = agent.active_intent().await;
+        let body = json!({"reason": "Waiting for the build.", "conditions": {"on_event": "build"}});
+        let record = agent.post(&format!("api/v1/intents/{intent}/park"), body).await.ok();
+        stops.push((intent, record["id"].as_str().unwrap().to_owned()));
+    }
+    let ballast = format!("{}/ballast", mounted(&server, &site));
+    let mut file = File::create(&ballast).unwrap();
+    while free_bytes(&mounted(&server, &site)) > ROOM_BYTES {
+        file.write_all(&[1; 65_536]).unwrap();
+    }
+    let fire =
+        async || operator.post_once("api/v1/events", "build", json!({"name": "build", "payload": "x".repeat(60_000)})).await;
+    let woken = async || {
+        let mut count = 0;
+        for (_, id) in &stops {
+            count += usize::from(agent.suspension(id).await["resolution"] == "resumed");
+        }
+        count
+    };
+    let refused = fire().await;
+    assert!(refused.status == 503 && refused.headers.contains_key("retry-after"), "{}", refused.text);
+    let before = woken().await;
+    assert!((1..WAITING).contains(&before), "the disk was not full in the middle of the event: {before} were woken");
+    drop(file);
+    std::fs::remove_file(&ballast).unwrap();
+    let began = Instant::now();
+    let mut reply = fire().await;
+    while reply.status == 503 {
+        assert!(began.elapsed() < READY_AFTER_MAX, "{}", server.errors());
+        sleep(Duration::from_millis(50)).await;
+        reply = fire().await;
+    }
+    assert_eq!(reply.ok(), json!({"woken": WAITING}), "{before} were woken before");
+    assert_eq!(woken().await, WAITING);
+    for (intent, _) in &stops {
+        let types = agent.event_types(*intent).await;
+        assert_eq!(types.iter().filter(|name| *name == "lifecycle.resumed").count(), 1);
+    }
     server.signal("TERM").await;
     server.finish().await.succeeded();
 }

@@ -24,15 +24,15 @@ const TOGETHER: usize = 24;
 const BEFORE: usize = 8;
 
 /// A server that will die at a point, with its clients.
-struct Doomed {
-    site: Site,
+pub(super) struct Doomed {
+    pub(super) site: Site,
     smtp: SmtpSink,
-    agent: Api,
-    reader: Api,
+    pub(super) agent: Api,
+    pub(super) reader: Api,
 }
 
 impl Doomed {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let smtp = SmtpSink::start().await;
         let site = Site::production(smtp.url());
         let (agent, reader) = (site.api("agent", "agent").await, site.api("auditor", "reader").await);
@@ -49,7 +49,7 @@ impl Doomed {
     }
 
     /// The same, with a configuration file.
-    async fn serve_with(&self, point: &str, file: &Path) -> Running {
+    pub(super) async fn serve_with(&self, point: &str, file: &Path) -> Running {
         let mut command = self.site.command(["serve"]);
         command.arg("--config").arg(file);
         command.env("PLACET_KILL_AT", point).env("PLACET_KILL_ARMED_BY", self.site.folder().join("armed"));
@@ -58,11 +58,11 @@ impl Doomed {
         server
     }
 
-    fn arm(&self) {
+    pub(super) fn arm(&self) {
         std::fs::write(self.site.folder().join("armed"), "").unwrap();
     }
 
-    fn disarm(&self) {
+    pub(super) fn disarm(&self) {
         if let Err(error) = std::fs::remove_file(self.site.folder().join("armed")) {
             assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
         }
@@ -105,7 +105,7 @@ impl Doomed {
 
 /// Waits until the server has ended by `abort`, and fails the test if it ended in another way: then it never reached its point,
 /// and the test proves nothing.
-async fn died(server: Running) {
+pub(super) async fn died(server: Running) {
     let ended = server.finish().await;
     assert_eq!(ended.status.signal(), Some(SIGABRT), "{ended:?}");
 }

@@ -36,3 +36,4 @@ mod streams;
 mod tls;
 mod traces;
 mod upgrade;
+mod waking;
