@@ -11,9 +11,10 @@ use crate::container::coordinator_event::{CoordinatorEvent, EndReason, Ended, Es
 use crate::container::plan::{Plan, PlanState};
 use crate::container::plan_event::PlanEvent;
 use crate::container::task::NewTask;
-use crate::intent::Intent;
 use crate::intent::event::Event;
 use crate::intent::record::CoordinatorDecision;
+use crate::intent::refusal::Refusal;
+use crate::intent::{Intent, stops};
 use crate::people::principal::Principal;
 use crate::problem::{Directing, Rejection};
 use crate::suspension::stop_refusal::StopRefusal;
@@ -24,9 +25,9 @@ pub(super) fn decide(
     command: &CoordinatorCommand,
     by: &Principal,
     now: DateTime<Utc>,
-) -> Result<Vec<Event>, Rejection> {
+) -> Result<Vec<Event>, Refusal> {
     let event = match &command.step {
-        CoordinatorStep::Grant(new) => grant(intent, command, new, by)?.map(event_of),
+        CoordinatorStep::Grant(new) => grant(intent, command, new, by, now)?.map(event_of),
         CoordinatorStep::Heartbeat => heartbeat(intent, command, by, now)?.map(event_of),
         CoordinatorStep::Look => look(intent, command, now),
     };
@@ -43,30 +44,33 @@ fn grant(
     command: &CoordinatorCommand,
     new: &NewCoordinator,
     by: &Principal,
-) -> Result<Option<CoordinatorEvent>, Rejection> {
+    now: DateTime<Utc>,
+) -> Result<Option<CoordinatorEvent>, Refusal> {
     if !by.may_act_for(&new.agent_id) {
-        return Err(Rejection::Forbidden { reason: "an agent takes the lease of a coordinator for itself only".into() });
+        return Err(Rejection::Forbidden { reason: "an agent takes the lease of a coordinator for itself only".into() }.into());
     }
     if intent.status.is_final() {
-        return Err(Rejection::IntentEnded { status: intent.status.as_str().into() });
+        return Err(Rejection::IntentEnded { status: intent.status.as_str().into() }.into());
     }
     if let Some(live) = intent.directed_by() {
         let is_own = is_same(&live.agent_id, &new.agent_id);
         let Coordinator { id, agent_id, last_heartbeat, expires_at, .. } = live.clone();
         let existing = Box::new(Directing { id, agent_id, last_heartbeat, expires_at });
-        return if is_own { Ok(None) } else { Err(Rejection::CoordinatorConflict { existing }) };
+        return if is_own { Ok(None) } else { Err(Rejection::CoordinatorConflict { existing }.into()) };
     }
-    if intent.stop.is_some() {
-        return Err(StopRefusal::NothingBegins.into());
+    if let Some(stop) = &intent.stop {
+        // A time that is over counts, also before its timer runs: work that has ended is not said to go on later.
+        let is_over = stop.suspension.is_expired(now);
+        return Err(if is_over { stops::time_over(intent, stop) } else { StopRefusal::NothingBegins.into() });
     }
     if !intent.is_created_by(by) && new.guardrails != Guardrails::default() {
         let reason =
             "only the agent that created the intent sets guardrails, because they bind every agent as long as the intent exists";
-        return Err(Rejection::Forbidden { reason: reason.into() });
+        return Err(Rejection::Forbidden { reason: reason.into() }.into());
     }
     if intent.coordinator_count >= COORDINATORS_MAX {
         let message = format!("an intent has at most {COORDINATORS_MAX} leases of coordinators in all");
-        return Err(Rejection::invalid("intent_id", "count", message));
+        return Err(Rejection::invalid("intent_id", "count", message).into());
     }
     let before = intent.coordinator.as_ref().map(|before| &before.guardrails);
     let guardrails = before.map_or_else(|| new.guardrails.clone(), |before| before.tightened(&new.guardrails));

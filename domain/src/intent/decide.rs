@@ -90,7 +90,7 @@ fn effects(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc
             Ok(vec![Event::Recorded(record.clone())])
         }
         Command::RetryDue { in_force } => Ok(retries::take_next(intent, in_force.as_deref(), now)),
-        Command::Coordinate(command) => Ok(coordinators::decide(intent, command, by, now)?),
+        Command::Coordinate(command) => coordinators::decide(intent, command, by, now),
         Command::Assign(assign) => agents::assign(intent, assign),
         Command::Govern(policy) => govern::govern(intent, policy.as_deref(), by),
         Command::Unassign { agent_id } => agents::unassign(intent, agent_id, by, now),

@@ -202,8 +202,12 @@ pub(super) fn parent_of_new<R: Rows>(
         return Ok(Err(Rejection::IntentEnded { status: row.intent.status.as_str().into() }));
     }
     // A child is new work, and none begins in an intent that is stopped.
-    if principal.role == Role::Agent && open_stop(rows.reads(), &row)?.is_some() {
-        return Ok(Err(StopRefusal::NothingBegins.into()));
+    if principal.role == Role::Agent
+        && let Some((_, stop)) = open_stop(rows.reads(), &row)?
+    {
+        // The timer of the parent ends a stop whose time is over.
+        let is_over = stop.suspension.is_expired(now);
+        return Ok(Err(if is_over { StopRefusal::TimeOver } else { StopRefusal::NothingBegins }.into()));
     }
     let needed: Vec<i64> = needed.iter().map(|needed| needed.rid).collect();
     match circle(rows, row.rid, &needed)? {

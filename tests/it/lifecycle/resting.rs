@@ -231,6 +231,34 @@ on_each_store! {
         assert_eq!(status_of(&agent, &work.held).await, "cancelled");
     }
 
+    /// The clock counts before the timer runs: work whose time is over is not said to go on later.
+    async fn what_would_begin_after_the_time_is_refused_for_the_time(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let mut ended = Vec::new();
+        for _ in 0..3 {
+            let work = Work::begun(&agent).await;
+            work.at(&operator, "stop", json!({})).await.ok();
+            ended.push(work);
+        }
+        app.clock.jump(TimeDelta::seconds(60));
+        let directs = json!({"agent_id": "test-agent", "intent_id": ended[0].intent});
+        let replies = [
+            ("a coordinator", agent.post("api/v1/coordinators", directs).await),
+            ("a task", new_task(&agent, ended[1].intent).await),
+            ("a child", child(&agent, ended[2].intent).await),
+        ];
+        for (what, reply) in replies {
+            assert_eq!(reply.problem(), (409, "expired"), "{what}: {reply:?}");
+            assert!(reply.body["detail"].as_str().unwrap().contains("the time of the stop was over"), "{reply:?}");
+        }
+        // A refusal by its own intent lets the time take effect, and the timer of the parent does the same.
+        assert_eq!(agent.status(ended[0].intent).await, "abandoned");
+        app.settle().await;
+        for work in ended {
+            assert_eq!(agent.status(work.intent).await, "abandoned");
+        }
+    }
+
     /// A task in the hands of another agent is work on the intent as well. It waits, and its agent finds it with its whole time.
     async fn a_task_of_another_agent_waits_as_well(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
