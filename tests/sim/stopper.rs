@@ -458,9 +458,11 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
     drop(watch);
     let (Rejection::Stop(refusal), false) = (rejection, is_gone) else { return };
     let (is_true, counted) = match **refusal {
-        StopRefusal::Lost { .. } if ended_with_the_work => (true, "resumption of a stop that ended with the work"),
         StopRefusal::Lost { .. } => {
             (ended.as_ref().is_some_and(|ended| ended.resolution == "responded"), "resumption came second")
+        }
+        StopRefusal::Ending if ended_with_the_work => {
+            (ended.as_ref().is_some_and(|ended| ended.resolution == "cancelled"), "resumption of a stop that ended with the work")
         }
         StopRefusal::Ending => (is_ending, "resumption of work that is being ended"),
         StopRefusal::TimeOver => (ended.as_ref().is_some_and(|ended| ended.by == SERVER), "resumption came too late"),

@@ -18,7 +18,7 @@ use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::stop::{Cause, Conditions, Fired, Initiator, Mode, OnTimeout, ResumeOwner, Stage, Stop};
 use crate::suspension::stop_refusal::StopRefusal;
-use crate::suspension::{Asker, Kind, ResolutionReason};
+use crate::suspension::{Asker, Kind, Resolution, ResolutionReason};
 
 pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     if let Some(stop) = intent.stop.as_deref().filter(|stop| stop.suspension.is_expired(now)) {
@@ -368,6 +368,10 @@ fn open(intent: &Intent, id: SuspensionId) -> Result<&Stop, StopRefusal> {
         return Err(StopRefusal::IntentEnded { status: intent.status.as_str().to_owned() });
     }
     let ending = past.suspension.ending.as_ref();
+    // What was closed was not resumed: the end of the work has taken its place, and goes on.
+    if ending.is_some_and(|ending| ending.resolution != Resolution::Responded) {
+        return Err(StopRefusal::Ending);
+    }
     Err(StopRefusal::Lost {
         resumed_by: ending.and_then(|ending| ending.by.clone()),
         at: ending.map(|ending| ending.at),

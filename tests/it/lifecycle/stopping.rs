@@ -173,7 +173,12 @@ on_each_store! {
         let record = agent.suspension(&pause_id).await;
         assert_eq!((&record["resolution"], &record["cause"]), (&json!("cancelled"), &json!("stopped")));
         assert_eq!(agent.suspension(&id).await["stage"], "suspended");
-        assert_eq!(harn(&resume(&operator, &pause_id, json!({})).await), (409, "already_resolved", "HARN-SUS-006"));
+        // The pause was closed and not resumed, so there was no race.
+        for by in [&operator, &admin] {
+            assert_eq!(harn(&resume(by, &pause_id, json!({})).await), (409, "not_active", "HARN-SUS-010"));
+        }
+        app.restart().await;
+        assert_eq!(harn(&resume(&app.operator(), &pause_id, json!({})).await), (409, "not_active", "HARN-SUS-010"));
 
         let parked = agent.active_intent().await;
         let park = json!({"reason": "r", "conditions": {"on_event": "go", "timeout": {"duration_minutes": 1}}});
