@@ -31,7 +31,7 @@ const WAITING_PER_LOOK: u32 = 500;
 /// How many of them are woken at the same time. Other writes find their place between them.
 const WAKES_AT_ONCE: usize = 16;
 
-/// How much stopped work a person sees at once.
+/// How much stopped work one page shows.
 const WORK_SHOWN: u32 = 50;
 
 /// Work that is stopped.
@@ -47,8 +47,9 @@ pub struct StoppedWork {
 pub trait Stops {
     /// Reads a suspension: a question or a stop.
     fn either(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionView>;
-    /// The work that is stopped now, newest first, and whether there is more than is read.
-    fn stopped_work(&self, principal: Principal) -> Unit<'_, (Vec<StoppedWork>, bool)>;
+    /// The work that is stopped now, newest first, at most 50 at once and from behind `before` on. Returns with it where the next call goes on;
+    /// `None` at the end.
+    fn stopped_work(&self, principal: Principal, before: Option<i64>) -> Unit<'_, (Vec<StoppedWork>, Option<i64>)>;
     /// Reads a stop with the events by which it began and ended.
     fn stop_log(&self, principal: Principal, id: SuspensionId) -> Unit<'_, StopLog>;
     /// Lets the parked intents go on that wait for an event, each in a transaction of its own; returns how many go on. `once` names a message
@@ -63,8 +64,8 @@ impl<B: Backend> Stops for B {
         self.authorized("either", move |rows| either(rows, &principal, id, now, &watch))
     }
 
-    fn stopped_work(&self, principal: Principal) -> Unit<'_, (Vec<StoppedWork>, bool)> {
-        self.authorized("stopped_work", move |rows| stopped_work(rows, &principal))
+    fn stopped_work(&self, principal: Principal, before: Option<i64>) -> Unit<'_, (Vec<StoppedWork>, Option<i64>)> {
+        self.authorized("stopped_work", move |rows| stopped_work(rows, &principal, before))
     }
 
     fn stop_log(&self, principal: Principal, id: SuspensionId) -> Unit<'_, StopLog> {
@@ -137,13 +138,19 @@ fn either<R: ReadRows>(
     Ok(Ok::<_, Rejection>(SuspensionView::Stop(Box::new(record))))
 }
 
-fn stopped_work<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<(Vec<StoppedWork>, bool)> {
+fn stopped_work<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    before: Option<i64>,
+) -> Decided<(Vec<StoppedWork>, Option<i64>)> {
     if let Err(rejection) = authorize(principal, Action::ReadInbox, Object::Server) {
         return Ok(Err(rejection));
     }
-    let mut found = rows.newest_stops(WORK_SHOWN + 1)?;
+    let mut found = rows.newest_stops(before.unwrap_or(i64::MAX), WORK_SHOWN + 1)?;
     let has_more = found.len() > WORK_SHOWN as usize;
     found.truncate(WORK_SHOWN as usize);
+    // A stop that cannot be read is not shown, and the next page begins behind it all the same.
+    let next = found.last().copied().filter(|_| has_more);
     let mut work = Vec::with_capacity(found.len());
     for rid in found {
         match read(rows, rid) {
@@ -154,7 +161,7 @@ fn stopped_work<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<(Ve
             Err(error) => return Err(error),
         }
     }
-    Ok(Ok((work, has_more)))
+    Ok(Ok((work, next)))
 }
 
 fn read<R: ReadRows>(rows: &mut R, rid: i64) -> RowsResult<StoppedWork> {

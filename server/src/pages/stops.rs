@@ -20,6 +20,7 @@ use serde_json::Value;
 use store::{Request, StoppedWork, StoreError, Target, Unreadable};
 
 use super::Pages;
+use super::inbox::typed_fields;
 use super::language::in_languages;
 use super::session::{Session, see_other};
 use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, machine, second};
@@ -33,8 +34,10 @@ struct StopsPage {
     page: Page,
     visitor: Visitor,
     rows: Vec<Row>,
-    /// Whether there is more stopped work than the page shows.
-    has_more: bool,
+    /// Where this page begins; absent for the newest stops.
+    before: Option<i64>,
+    /// The address of the next page.
+    next: Option<String>,
     /// Whether the role of the person resumes work.
     may_resume: bool,
     problem: Option<Problem>,
@@ -118,6 +121,8 @@ enum Problem {
 struct Form {
     id: String,
     input: String,
+    /// Where the page begins that was sent.
+    before: Option<i64>,
 }
 
 impl Form {
@@ -125,9 +130,15 @@ impl Form {
         match name {
             "id" => text.clone_into(&mut self.id),
             "input" => text.trim().clone_into(&mut self.input),
+            "before" => self.before = text.parse().ok(),
             _ => {}
         }
     }
+}
+
+/// The address of the page that begins there.
+fn address(before: Option<i64>) -> String {
+    before.map_or_else(|| STOPS.to_owned(), |row| format!("{STOPS}?before={row}"))
 }
 
 /// Shows the work that is stopped.
@@ -136,13 +147,22 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
         Ok(session) => session,
         Err(response) => return response,
     };
+    let before =
+        typed_fields(request.query_string()).find(|(name, ..)| name == "before").and_then(|(_, row, _)| row.parse().ok());
     let Ok(_place) = shared.admission.enter(Class::Read).await else { return pages.cannot_read() };
-    page(&session, &shared, &pages, None).await
+    page(&session, &shared, &pages, before, None).await
 }
 
 /// The page; `refused` is what was sent before an error, with the error.
-async fn page(session: &Session, shared: &Shared, pages: &Pages, refused: Option<(Form, Problem)>) -> HttpResponse {
-    let Ok((stopped, has_more)) = shared.store.stopped_work(session.principal.clone()).await else { return pages.cannot_read() };
+async fn page(
+    session: &Session,
+    shared: &Shared,
+    pages: &Pages,
+    before: Option<i64>,
+    refused: Option<(Form, Problem)>,
+) -> HttpResponse {
+    let read = shared.store.stopped_work(session.principal.clone(), before).await;
+    let Ok((stopped, next)) = read else { return pages.cannot_read() };
     let (typed, problem) = refused.map_or_else(Default::default, |(typed, problem)| (typed, Some(problem)));
     let status = match problem {
         None => StatusCode::OK,
@@ -154,7 +174,8 @@ async fn page(session: &Session, shared: &Shared, pages: &Pages, refused: Option
         page: pages.plain(),
         visitor: session.visitor(pages),
         rows: stopped.into_iter().map(Row::of).collect(),
-        has_more,
+        before,
+        next: next.map(|row| address(Some(row))),
         may_resume: matches!(session.principal.role, Role::Operator | Role::Admin),
         problem,
         typed,
@@ -171,7 +192,7 @@ pub(super) async fn resume(request: HttpRequest, payload: Payload, shared: Data<
     };
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     let Some(id) = SuspensionId::parse(&form.id) else {
-        return page(&session, &shared, &pages, Some((form, Problem::IsOver))).await;
+        return page(&session, &shared, &pages, form.before, Some((form, Problem::IsOver))).await;
     };
     let input = Some(&form.input).filter(|input| !input.is_empty()).map(|input| Value::from(input.as_str()));
     let command = stopping::resuming(id, ResumeRequest { input, ..ResumeRequest::default() }, shared.clock.now());
@@ -181,11 +202,11 @@ pub(super) async fn resume(request: HttpRequest, payload: Payload, shared: Data<
         command.map_err(|errors| Unreadable { action: Action::Resume, errors }),
     );
     let problem = match shared.store.execute(request).await {
-        Ok(_) => return see_other(STOPS),
+        Ok(_) => return see_other(&address(form.before)),
         Err(StoreError::Rejected(Rejection::Forbidden { .. })) => Problem::MayNot,
         Err(StoreError::Rejected(Rejection::Invalid { .. })) => Problem::Input,
         Err(StoreError::Rejected(_)) => Problem::IsOver,
         Err(_) => return pages.cannot_read(),
     };
-    page(&session, &shared, &pages, Some((form, problem))).await
+    page(&session, &shared, &pages, form.before, Some((form, problem))).await
 }

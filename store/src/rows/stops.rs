@@ -39,8 +39,8 @@ pub(crate) trait ReadStops {
     fn woken_by(&mut self, message: &[u8; 32]) -> RowsResult<u64>;
     /// The newest suspension by which the work on an intent was ended, or is being ended.
     fn newest_ending(&mut self, intent: i64) -> RowsResult<Option<i64>>;
-    /// The newest open stops.
-    fn newest_stops(&mut self, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The newest open stops before row `before`.
+    fn newest_stops(&mut self, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
     /// How many stops are open.
     fn open_stops(&mut self) -> RowsResult<i64>;
 }

@@ -116,7 +116,7 @@ pub(crate) fn claim<R: Rows>(
     if let Err(rejection) = event {
         return Ok(Err(rejection.clone()));
     }
-    let newest = rows.reads().newest_stops(1)?.first().copied().unwrap_or_default();
+    let newest = rows.reads().newest_stops(i64::MAX, 1)?.first().copied().unwrap_or_default();
     let claimed = Claimed { newest, came_at: now.timestamp_micros() };
     rows.insert_idempotent(message, now, &serde_json::to_string(&claimed)?)?;
     Ok(Ok(claimed.claim(message)))

@@ -87,6 +87,49 @@ on_each_store! {
         mails(app).await;
     }
 
+    /// A page shows fifty stops and leads to the next one: work that no person could find would stand still for ever.
+    async fn the_page_leads_to_all_that_is_stopped(app: &mut TestApp) {
+        directory(app).await;
+        let (agent, mut ada) = (app.agent(), enter(app, ADA).await);
+        let oldest = agent.active_intent().await;
+        let id = stopped(&agent, oldest, "park", json!({"reason": "The oldest."})).await;
+        let mut newest = oldest;
+        for number in 1..50 {
+            newest = agent.active_intent().await;
+            stopped(&agent, newest, "park", json!({"reason": format!("Number {number}.")})).await;
+        }
+        let page = ada.open(&path(app)).await.html;
+        assert_eq!((page.matches("name=\"input\"").count(), page.contains("?before=")), (50, false));
+        assert!(!page.contains("Show the"), "{page}");
+        stopped(&agent, agent.active_intent().await, "park", json!({"reason": "One more."})).await;
+        let page = ada.open(&path(app)).await.html;
+        assert_eq!(page.matches("name=\"input\"").count(), 50);
+        assert!(page.contains("One more.") && !page.contains("The oldest."), "{page}");
+        let next = page.split("href=\"/").find_map(|rest| rest.strip_prefix("stops?")?.split('"').next()).unwrap();
+        let next = format!("{}?{next}", path(app));
+        let page = ada.open(&next).await;
+        assert_eq!(page.html.matches("name=\"input\"").count(), 1);
+        assert!(page.html.contains("The oldest.") && !page.html.contains("Show the next"), "{}", page.html);
+        assert!(page.html.contains("<a href=\"/stops\">Show the newest stopped work</a>"), "{}", page.html);
+        // A place does not move when work goes on before it, and a person who resumes work stays where it was shown.
+        app.operator().post(&format!("api/v1/intents/{newest}/stop"), json!({"graceful": false})).await.ok();
+        let (nonce, before) = (page.nonce(), next.split_once("before=").unwrap().1.to_owned());
+        let fields = [("nonce", nonce.as_str()), ("id", id.as_str()), ("before", before.as_str())];
+        let long = "x".repeat(RESUME_INPUT_BYTES_MAX);
+        let refused = ada.post(&path(app), &[&fields[..], &[("input", long.as_str())]].concat()).await;
+        assert!(refused.status == 422 && refused.html.contains("The oldest.") && !refused.html.contains("One more."), "{}", refused.status);
+        let gone = ada.post(&path(app), &fields).await;
+        assert_eq!((gone.status, gone.header("location")), (303, &*format!("/stops?before={before}")));
+        assert_eq!(agent.status(oldest).await, "active");
+        assert!(ada.open(&next).await.html.contains("No older work is stopped now."));
+        for odd in ["x", "", "99999999999999999999", "1%00"] {
+            let page = ada.open(&format!("{}?before={odd}", path(app))).await;
+            assert!(page.status == 200 && page.html.contains("One more."), "{odd}");
+        }
+        assert!(ada.open(&format!("{}?before=-1", path(app))).await.html.contains("No older work is stopped now."));
+        mails(app).await;
+    }
+
     /// The words of an agent are shown as they are: nothing in them is hidden, turns the words around it about, or leads elsewhere.
     async fn the_reason_of_an_agent_hides_nothing_on_the_page(app: &mut TestApp) {
         directory(app).await;
@@ -109,6 +152,10 @@ on_one_store! {
         let named = app.agent().post("api/v1/intents", json!({"title": long, "status": "active"})).await.ok();
         let intent = named["id"].as_str().unwrap().parse().unwrap();
         stopped(&app.operator(), intent, "pause", json!({"reason": long})).await;
+        // So many that there is a next page.
+        for _ in 0..47 {
+            stopped(&app.operator(), app.agent().active_intent().await, "pause", json!({})).await;
+        }
         for (width, dark) in looks() {
             for language in ["en", "de"] {
                 let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;

@@ -326,7 +326,7 @@ async fn column(
     push("create_push", cell(store.create_push(me(), a_push(intent))).await);
     push("pushes", cell(store.pushes(me(), intent)).await);
     push("delete_push", cell(store.delete_push(me(), intent, "push".to_owned())).await);
-    push("stopped_work", cell(store.stopped_work(me())).await);
+    push("stopped_work", cell(store.stopped_work(me(), None)).await);
     push("broadcast", cell(store.broadcast(me(), wrong())).await);
     push("suspensions", cell(store.suspensions(me(), wrong())).await);
     push("would_ask", cell(store.would_ask(me(), wrong())).await);

@@ -86,7 +86,7 @@ impl ReadStops for Session {
         Ok(newest.get_result(self.conn()?).optional()?)
     }
 
-    fn newest_stops(&mut self, limit: u32) -> RowsResult<Vec<i64>> {
+    fn newest_stops(&mut self, before: i64, limit: u32) -> RowsResult<Vec<i64>> {
         // A literal, so that the partial index of open stops serves the query.
         let open = suspensions::table.filter(diesel::dsl::sql::<Bool>(OPEN_STOPS));
         let newest = open.order(suspensions::rid.desc()).limit(i64::from(limit)).select(suspensions::rid);
