@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::asking::accepting;
 use crate::base::field::FieldError;
-use crate::base::text::is_blank;
+use crate::base::text::{is_blank, is_invisible};
 use crate::suspension::broadcast::{Broadcast, FOUND_MAX, IDS_MAX, Targets};
 use crate::wire::BroadcastRequest;
 
@@ -36,6 +36,11 @@ pub fn broadcasting(body: BroadcastRequest) -> Result<Broadcast, Vec<FieldError>
             }
             if filter.created_by.as_deref().is_some_and(is_blank) {
                 return Err(vec![FieldError::new("filter.created_by", "value", "must not be blank")]);
+            }
+            // No key has a name with characters that show nothing, and PostgreSQL takes no NUL.
+            if filter.created_by.as_deref().is_some_and(|name| name.chars().any(is_invisible)) {
+                let message = "holds no control characters and none that show nothing";
+                return Err(vec![FieldError::new("filter.created_by", "characters", message)]);
             }
             Targets::Running { created_by: filter.created_by, after: filter.after, limit }
         }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::base::field::FieldError;
 use crate::base::json;
+use crate::base::text::{quoted, truncated};
 use crate::suspension::stop::{
     Conditions, EVENT_NAME_MAX, OnTimeout, Provider, RESUME_INPUT_BYTES_MAX, TIMEOUT_MINUTES_MAX, TRIGGER_BYTES_MAX,
     TRIGGER_EVENTS_MAX, Timeout, Trigger,
@@ -11,6 +12,8 @@ use crate::suspension::stop::{
 
 /// How many unknown members of one object are told: a reply should not be many times as large as its request.
 const UNKNOWN_TOLD_MAX: usize = 20;
+/// How much of a name that the caller made up is told, in characters.
+const NAME_CHARS_TOLD: usize = 60;
 
 /// Collects the problems, each at its path.
 #[derive(Default)]
@@ -82,7 +85,8 @@ fn unknown(members: &Map<String, Value>, path: &str, known: &[&str], problems: &
         _ => format!("{}, or {last}", others.join(", ")),
     };
     for name in members.keys().filter(|name| !known.contains(&name.as_str())).take(UNKNOWN_TOLD_MAX) {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let name = truncated(name, NAME_CHARS_TOLD);
+        let path = if path.is_empty() { name } else { format!("{path}.{name}") };
         problems.add(&path, "unknown", format!("unknown field; expected {expected}"));
     }
 }
@@ -125,7 +129,8 @@ fn trigger(value: &Value, problems: &mut Problems) -> Option<Trigger> {
         let known = Provider::parse(&named);
         if known.is_none() {
             // The message is that of a trigger that cannot be registered, and not that of one that cannot be read.
-            let message = format!("HARN-SUS-007: no provider {named:?} is served here; placet and webhook are");
+            let named = quoted(&named, NAME_CHARS_TOLD);
+            let message = format!("HARN-SUS-007: no provider \"{named}\" is served here; placet and webhook are");
             problems.0.push(FieldError::new(field("trigger.provider"), "value", message));
         }
         known
@@ -183,7 +188,7 @@ fn timeout(value: &Value, problems: &mut Problems) -> Option<Timeout> {
         Some(Value::String(named)) => {
             let known = OnTimeout::parse(named);
             if known.is_none() {
-                let all = OnTimeout::ALL.map(OnTimeout::as_str).join(", ");
+                let (named, all) = (quoted(named, NAME_CHARS_TOLD), OnTimeout::ALL.map(OnTimeout::as_str).join(", "));
                 problems.add("timeout.on_timeout", "value", format!("unsupported action `{named}`; expected one of: {all}"));
             }
             known

@@ -10,3 +10,4 @@ mod resting;
 mod signed;
 mod stopping;
 mod winning;
+mod texts;
