@@ -3,7 +3,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::base::time::seconds;
-use crate::suspension::stop::Stop;
 use crate::suspension::{FallbackPolicy, Question, Suspension};
 
 /// The longest absence that changes nothing, in seconds: a restart or an upgrade takes less.
@@ -50,12 +49,18 @@ impl Absence {
     /// since the absence ended (`now` is before its end), that end was recorded too late, and the time is counted from `now`.
     pub fn extended(&self, suspension: &Suspension, question: &Question, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let interval = question.retry_policy.as_ref().map(|policy| policy.interval_seconds);
-        self.given_back(suspension, interval.or(question.timeout_seconds).map(seconds), now)
+        let window = interval.or(question.timeout_seconds).map(seconds);
+        let gap = self.until - self.from;
+        Some(self.moved(suspension, now)? + gap.min(window.unwrap_or(gap)))
     }
 
-    /// The later deadline of an open stop, by the same rule: the time given back is at most the time that the stop gave.
-    pub fn extended_stop(&self, stop: &Stop, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.given_back(&stop.suspension, stop.window(), now)
+    /// The later deadline of an open stop; `None` if it gets no time back.
+    ///
+    /// Its agent then has as much time as it had when the server went away, however long that was and however often it happens. No person
+    /// is asked again, so nothing needs a whole window anew, and an end of work that grew with each outage would not be one.
+    pub fn extended_stop(&self, suspension: &Suspension, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let lost = suspension.expires_at?.min(self.until) - self.from.max(suspension.suspended_at);
+        Some(self.moved(suspension, now)? + lost).filter(|_| lost > TimeDelta::zero())
     }
 
     /// Whether it took time from a suspension that gets time back: one that goes on when its time is over.
@@ -63,9 +68,9 @@ impl Absence {
         suspension.fallback_policy != FallbackPolicy::Fail && suspension.expires_at.is_some_and(|at| at > self.from)
     }
 
-    fn given_back(&self, suspension: &Suspension, window: Option<TimeDelta>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    /// The time to which the lost time is added: the deadline, or the end of the absence if that is later.
+    fn moved(&self, suspension: &Suspension, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let expires_at = suspension.expires_at.filter(|_| self.concerns(suspension))?;
-        let gap = self.until - self.from;
-        Some(expires_at.max(self.until.min(now)) + gap.min(window.unwrap_or(gap)))
+        Some(expires_at.max(self.until.min(now)))
     }
 }

@@ -1,13 +1,12 @@
 //! A stop: a suspension that waits for no answer. The intent is paused or parked and goes on when it is resumed, or its work is ended.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Asker, FallbackPolicy, Kind, ResponseType, Suspension};
 use crate::base::ids::{IntentId, SuspensionId};
-use crate::base::time::seconds;
 use crate::suspension::hands::Hands;
 
 /// The largest input with which an intent is resumed, in bytes of JSON.
@@ -321,17 +320,6 @@ impl Stop {
     /// Whether the work ends when the time of the stop is over.
     pub fn ends_work(&self) -> bool {
         self.suspension.kind == Kind::Stopping || self.suspension.fallback_policy == FallbackPolicy::Fail
-    }
-
-    /// The time that the stop gave at first; `None` if it has no end. The time of an end of work is not kept: it is read off the deadline,
-    /// which an outage may have moved, and counts as at most the longest time that an agent may be given.
-    pub fn window(&self) -> Option<TimeDelta> {
-        let conditions = self.terms.as_ref().and_then(|terms| terms.conditions.as_ref());
-        if let Some(timeout) = conditions.and_then(|conditions| conditions.timeout.as_ref()) {
-            return Some(TimeDelta::minutes(i64::from(timeout.duration_minutes)));
-        }
-        let left = self.suspension.expires_at? - self.suspension.suspended_at;
-        Some(if self.suspension.kind == Kind::Stopping { left.min(seconds(HANDOFF_SECONDS_MAX)) } else { left })
     }
 
     /// The credential whose stop it is: if it is an agent's, that agent may let the work go on.

@@ -132,7 +132,9 @@ pub(super) fn give_back<R: Rows>(
 ) -> RowsResult<()> {
     let Some(absence) = absence.filter(|absence| absence.concerns(&row.suspension)) else { return Ok(()) };
     let mut loaded = load_of(rows, row)?;
-    let Some(at) = loaded.intent.stop.as_deref().and_then(|stop| absence.extended_stop(stop, now)) else { return Ok(()) };
+    let Some(at) = loaded.intent.stop.as_deref().and_then(|stop| absence.extended_stop(&stop.suspension, now)) else {
+        return Ok(());
+    };
     let (suspension_id, cause) = (row.suspension.id, ExtensionCause::Outage);
     let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
     act(rows, env, &mut loaded, &command, now)

@@ -135,7 +135,7 @@ on_each_store! {
         is_verified(app).await;
     }
 
-    /// After an outage of days an agent has its minute once more, and not as many days.
+    /// After each outage of days an agent has what was left of its minute, and not an hour or as many days: work that is ended must end.
     async fn an_outage_gives_an_agent_no_more_time_than_it_had(app: &mut TestApp) {
         let agent = app.agent();
         let (stopped, parked) = (agent.active_intent().await, agent.active_intent().await);
@@ -144,11 +144,20 @@ on_each_store! {
         agent.post(&format!("api/v1/intents/{parked}/park"), conditions).await.ok();
         app.advance(30).await;
         app.outage(2 * 86_400).await;
+        app.advance(20).await;
+        app.outage(2 * 86_400).await;
+        // An end that begins after an outage has lost nothing by it.
+        let later = agent.active_intent().await;
+        let late = stopping(&app.operator(), later).await;
+        app.advance(i64::from(HANDOFF_SECONDS) - 51).await;
         assert_eq!((agent.status(stopped).await, agent.status(parked).await), ("blocked".into(), "blocked".into()));
-        app.advance(i64::from(HANDOFF_SECONDS) + 1).await;
+        app.advance(1).await;
         assert_eq!(stands(&agent, stopped, &id).await, abandoned("expired", "timeout"));
+        app.advance(50).await;
+        assert_eq!(stands(&agent, later, &late).await, abandoned("expired", "timeout"));
+        app.advance(189).await;
         assert_eq!(agent.status(parked).await, "blocked", "it has its five minutes");
-        app.advance(300).await;
+        app.advance(1).await;
         assert_eq!(agent.status(parked).await, "active");
         is_verified(app).await;
     }
