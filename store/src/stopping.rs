@@ -8,9 +8,9 @@ use domain::people::answerer::answers_for;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::people::stopping::{Stopped, Work};
-use domain::suspension::Asker;
 use domain::suspension::demand::AgentRule;
 use domain::suspension::stop::Stop;
+use domain::suspension::{Asker, Kind};
 
 use crate::assigning::owns;
 use crate::reads::is_at_home;
@@ -28,7 +28,7 @@ pub(crate) fn may<R: ReadRows>(
     now: DateTime<Utc>,
 ) -> Decided<()> {
     let parent = if is_at_home(principal, intent) { None } else { parent_of(rows, rid)? };
-    let workers = if action == Action::Resume { workers(rows, rid, now)? } else { Vec::new() };
+    let workers = if action == Action::Resume { workers(rows, rid, stop, now)? } else { Vec::new() };
     let is_kept_apart = action == Action::Resume && is_kept_apart(rows, rules, (&intent.created_by, &workers), principal)?;
     let stopped = stop.map(|stop| Stopped { kind: stop.suspension.kind, by: stop.holder() });
     let work = Work {
@@ -76,14 +76,25 @@ fn is_kept_apart<R: ReadRows>(
 }
 
 /// The agents' keys by which the intent is worked on: those of the agents that are assigned to it, and of those that may write it by an
-/// entry. A revoked key counts: its owner is the agent's all the same.
-fn workers<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Vec<Asker>> {
+/// entry. While it is paused, those that have left since count as well: an agent that leaves must not free its owner to let the work go on.
+fn workers<R: ReadRows>(rows: &mut R, rid: i64, stop: Option<&Stop>, now: DateTime<Utc>) -> RowsResult<Vec<Asker>> {
+    let paused = stop.map(|stop| &stop.suspension).filter(|suspension| suspension.kind == Kind::Paused);
+    let since = paused.map_or(now, |suspension| suspension.suspended_at.min(now));
     let mut names = rows.assigned(rid)?;
     for row in rows.entries(rid)? {
-        if row.entry.permission >= Permission::Write && row.entry.is_in_force(now) {
+        if row.entry.permission >= Permission::Write && row.entry.is_in_force(since) {
             names.push(row.entry.principal_id);
         }
     }
+    let mut keys = keys_of(rows, &names)?;
+    if let Some(row) = paused.map(|suspension| rows.any_suspension(suspension.id)).transpose()?.flatten() {
+        keys.extend(rows.departed(row.rid)?);
+    }
+    Ok(keys)
+}
+
+/// The keys of the agents with these names. A revoked key counts: its owner is the agent's all the same.
+pub(crate) fn keys_of<R: ReadRows>(rows: &mut R, names: &[String]) -> RowsResult<Vec<Asker>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }

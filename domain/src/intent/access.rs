@@ -186,6 +186,16 @@ impl AccessEvent {
             Self::Denied(_) => DENIED,
         }
     }
+
+    /// The agent that may no longer write because of the event; `None` if it takes that from no agent.
+    pub fn takes_from(&self) -> Option<&str> {
+        match self {
+            Self::Granted(granted) => Some(&granted.principal_id).filter(|_| granted.permission < Permission::Write),
+            Self::Revoked(removed) | Self::Expired(removed) => Some(&removed.principal_id),
+            Self::Requested(..) | Self::Approved(_) | Self::Denied(_) => None,
+        }
+        .map(String::as_str)
+    }
 }
 
 /// Access that is to be given.

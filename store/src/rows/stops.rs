@@ -19,6 +19,8 @@ pub(crate) trait WriteStops {
     fn update_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()>;
     /// Notes who has taken a pause over.
     fn pass_stop(&mut self, suspension: i64, to: &Asker) -> RowsResult<()>;
+    /// Keeps the keys of the agents that have left the work while it was paused.
+    fn note_departed(&mut self, suspension: i64, keys: &[Asker]) -> RowsResult<()>;
     /// Notes that the message with this hash let the intent go on.
     fn note_woken(&mut self, suspension: i64, by: &[u8; 32]) -> RowsResult<()>;
     /// Notes that a parked intent waits for an event; of one provider, or of any.
@@ -33,6 +35,8 @@ pub(crate) trait ReadStops {
     fn open_stop(&mut self, intent: i64) -> RowsResult<Option<i64>>;
     /// How far the agent has stopped, and who has taken the pause over.
     fn standing_of(&mut self, suspension: i64) -> RowsResult<(Stage, Option<Asker>)>;
+    /// The keys of the agents that have left the work while it was paused.
+    fn departed(&mut self, suspension: i64) -> RowsResult<Vec<Asker>>;
     /// The parked intents before row `before` that wait for this event of this provider, newest first.
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>>;
     /// How many intents the message with this mark let go on.

@@ -13,11 +13,14 @@ diesel::table! {
 diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 
+    use crate::sql::Document;
+
     stops (suspension) {
         suspension -> BigInt,
         stage -> Integer,
         holder -> Nullable<Text>,
         holder_owner -> Nullable<Text>,
         woken_by -> Nullable<Binary>,
+        departed -> Nullable<Document>,
     }
 }

@@ -15,6 +15,7 @@ use domain::intent::govern::cost_of;
 use domain::intent::hands::HandsEvent;
 use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
+use domain::people::access::Permission;
 use domain::suspension::channel::{Route, Way};
 use domain::suspension::delivery::{Delivery, Failover};
 use domain::suspension::{Ending, Question, Resolution, Suspension};
@@ -28,7 +29,9 @@ use super::{coordinators, drafts, edges, fates, inbox, places, plans, retries, s
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::rows::prelude::*;
-use crate::rows::{AnswerRow, NewEvent, ReadAnswers as _, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::rows::{
+    AnswerRow, EntryRow, NewEvent, ReadAnswers as _, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow,
+};
 use crate::span::{KeptTrace, SpanEnd};
 use crate::story::{Story, What};
 use crate::surroundings::Env;
@@ -165,7 +168,10 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::PolicyChanged { policy, .. } => {
             rows.update_policy(loaded.row.rid, policy.as_ref().map(|policy| Value::Object(policy.to_object())).as_ref())
         }
-        Event::AgentUnassigned(unassigned) => rows.delete_assignment(loaded.row.rid, &unassigned.agent_id),
+        Event::AgentUnassigned(unassigned) => {
+            stops::depart(rows, loaded, &unassigned.agent_id)?;
+            rows.delete_assignment(loaded.row.rid, &unassigned.agent_id)
+        }
         Event::Access(change) => change_access(rows, loaded, change),
         Event::Recorded(record) => keep(rows, loaded, record),
         Event::Joined(_) | Event::Left(_) => places::save(rows, loaded),
@@ -201,6 +207,13 @@ fn keep<R: Rows>(rows: &mut R, loaded: &Loaded, record: &Record) -> RowsResult<(
 /// Writes the rows that a change of access implies.
 fn change_access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &AccessEvent) -> RowsResult<()> {
     let (intent, event) = (loaded.row.rid, loaded.row.last_event);
+    if let Some(agent_id) = change.takes_from() {
+        let entries = rows.reads().entries(intent)?;
+        let is_lost = |row: &EntryRow| row.entry.principal_id == agent_id && row.entry.permission >= Permission::Write;
+        if entries.iter().any(is_lost) {
+            stops::depart(rows, loaded, agent_id)?;
+        }
+    }
     match change {
         AccessEvent::Granted(granted) => rows.save_entry(intent, &granted.entry(), event),
         AccessEvent::Revoked(removed) | AccessEvent::Expired(removed) => rows.delete_entry(intent, &removed.principal_id),

@@ -5,6 +5,7 @@ use domain::base::ids::SuspensionId;
 use domain::intent::stop_event::{Extended, StopEvent};
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
+use domain::suspension::Kind;
 use domain::suspension::demand::AgentRule;
 use domain::suspension::stop::{Conditions, Provider, Stop};
 use domain::wire::StopRecord;
@@ -14,7 +15,7 @@ use super::{coordinators, tasks, wakes};
 use crate::hub::Notice;
 use crate::request::Outcome;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
+use crate::rows::{Decided, ReadStops as _, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
 use crate::span::{GoingOn, KeptTrace, SpanEnd, Stopping};
 use crate::stopped::stop_of;
 use crate::stopping;
@@ -105,6 +106,20 @@ fn begin<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, now: DateTim
     }
     loaded.stops.push(row);
     Ok(())
+}
+
+/// Keeps the keys of an agent that leaves paused work. As long as the pause lasts they count as if it had stayed.
+pub(super) fn depart<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -> RowsResult<()> {
+    let Some(stop) = loaded.intent.stop.as_deref().filter(|stop| stop.suspension.kind == Kind::Paused) else { return Ok(()) };
+    let rid = loaded.suspension_row(stop.suspension.id)?.rid;
+    let mut departed = rows.reads().departed(rid)?;
+    let known = departed.len();
+    for key in stopping::keys_of(rows.reads(), &[agent_id.to_owned()])? {
+        if !departed.contains(&key) {
+            departed.push(key);
+        }
+    }
+    if departed.len() > known { rows.note_departed(rid, &departed) } else { Ok(()) }
 }
 
 /// The names of the events for which a stop waits.

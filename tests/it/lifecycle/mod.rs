@@ -3,11 +3,12 @@
 mod broadcasting;
 mod firing;
 mod harn;
+mod leaving;
 mod parking;
 pub(crate) mod pausing;
 mod receipts;
 mod resting;
 mod signed;
 mod stopping;
-mod winning;
 mod texts;
+mod winning;

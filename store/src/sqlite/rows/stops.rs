@@ -11,6 +11,7 @@ use super::Writing;
 use crate::rows::stops::{ANY, OPEN, OPEN_STOPS};
 use crate::rows::{Code, ReadStops, RowsResult, WriteStops};
 use crate::schema::{stops, suspensions, wakes};
+use crate::sql::{Json, Written};
 
 impl WriteStops for Writing<'_> {
     fn insert_stop(&mut self, suspension: i64, stage: Stage) -> RowsResult<()> {
@@ -27,6 +28,12 @@ impl WriteStops for Writing<'_> {
     fn pass_stop(&mut self, suspension: i64, to: &Asker) -> RowsResult<()> {
         let holder = (stops::holder.eq(&to.name), stops::holder_owner.eq(&to.owner.0));
         diesel::update(stops::table.find(suspension)).set(holder).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn note_departed(&mut self, suspension: i64, keys: &[Asker]) -> RowsResult<()> {
+        let departed = stops::departed.eq(Written::of(keys)?);
+        diesel::update(stops::table.find(suspension)).set(departed).execute(self.conn)?;
         Ok(())
     }
 
@@ -65,6 +72,11 @@ impl ReadStops for SqliteConnection {
         Ok((Stage::from_code(stage)?, holder))
     }
 
+    fn departed(&mut self, suspension: i64) -> RowsResult<Vec<Asker>> {
+        let departed = stops::table.find(suspension).select(stops::departed);
+        Ok(departed.get_result::<Option<Json<Vec<Asker>>>>(self)?.map(|Json(keys)| keys).unwrap_or_default())
+    }
+
     fn parked_for(&mut self, name: &str, provider: Provider, before: i64, limit: u32) -> RowsResult<Vec<i64>> {
         let counts = wakes::provider.eq_any([ANY, provider.code()]);
         let waiting = wakes::table.filter(wakes::name.eq(name)).filter(wakes::suspension.lt(before)).filter(counts);
@@ -88,8 +100,8 @@ impl ReadStops for SqliteConnection {
     fn newest_stops(&mut self, before: i64, limit: u32) -> RowsResult<Vec<i64>> {
         // A literal, so that the partial index of open stops serves the query.
         let open = suspensions::table.filter(diesel::dsl::sql::<Bool>(OPEN_STOPS));
-        let newest = open.order(suspensions::rid.desc()).limit(i64::from(limit)).select(suspensions::rid);
-        Ok(newest.load(self)?)
+        let newest = open.filter(suspensions::rid.lt(before)).order(suspensions::rid.desc()).limit(i64::from(limit));
+        Ok(newest.select(suspensions::rid).load(self)?)
     }
 
     fn open_stops(&mut self) -> RowsResult<i64> {
