@@ -262,6 +262,14 @@ struct Walked {
     next: Option<Cursor>,
 }
 
+/// The questions of a chunk, by the rows of their suspensions.
+struct Judged {
+    /// Those that are looked for.
+    wanted: HashSet<i64>,
+    /// Those that have ended, and whose places a program of an earlier version has left. They do not count as looked at.
+    ended: HashSet<i64>,
+}
+
 /// The person who looks, and what that person looks for.
 struct Looking<'a> {
     address: String,
@@ -280,10 +288,14 @@ impl Looking<'_> {
         loop {
             let chunk = walk.take(rows, &self.address, CHUNK.min((most - walked.looked_at) as usize))?;
             let is_over = chunk.is_empty();
-            let wanted = self.wanted(rows, list, &chunk)?;
+            let judged = self.judged(rows, list, &chunk)?;
             for Candidate { cursor, .. } in chunk {
-                (walked.looked_at, seen_to) = (walked.looked_at + 1, Some(cursor));
-                if !wanted.contains(&cursor.rid) {
+                seen_to = Some(cursor);
+                if judged.ended.contains(&cursor.rid) {
+                    continue;
+                }
+                walked.looked_at += 1;
+                if !judged.wanted.contains(&cursor.rid) {
                     continue;
                 }
                 let is_full = walked.found.len() == SHOWN_MAX;
@@ -311,16 +323,20 @@ impl Looking<'_> {
     }
 
     /// Which of these questions are looked for. Only those are read about which their places do not say enough.
-    fn wanted<R: ReadRows>(&mut self, rows: &mut R, list: List, chunk: &[Candidate]) -> RowsResult<HashSet<i64>> {
+    fn judged<R: ReadRows>(&mut self, rows: &mut R, list: List, chunk: &[Candidate]) -> RowsResult<Judged> {
         let waits = matches!(list, List::Mine | List::Groups);
-        let (read, mut wanted): (Vec<&Candidate>, Vec<&Candidate>) =
+        let (read, known): (Vec<&Candidate>, Vec<&Candidate>) =
             chunk.iter().partition(|found| self.filter.is_conditioned() || waits && !found.marks.is_plain);
-        let mut wanted: HashSet<i64> = wanted.drain(..).map(|found| found.cursor.rid).collect();
+        let mut judged = Judged { wanted: known.iter().map(|found| found.cursor.rid).collect(), ended: HashSet::new() };
         if read.is_empty() {
-            return Ok(wanted);
+            return Ok(judged);
         }
         let rids: Vec<i64> = read.iter().map(|found| found.cursor.rid).collect();
-        let mut fitting = self.fitting(rows.listed(&rids)?);
+        let mut fitting = rows.listed(&rids)?;
+        if waits {
+            judged.ended.extend(fitting.iter().filter(|row| row.has_ended).map(|row| row.rid));
+        }
+        self.keep_fitting(&mut fitting);
         if waits {
             let keeping = read.iter().filter(|found| found.marks.keeps_owner).map(|found| found.cursor.rid).collect();
             self.leave_out(rows, &mut fitting, &keeping)?;
@@ -330,12 +346,12 @@ impl Looking<'_> {
             let having = having(rows, &events, &self.filter.words, self.filter.risk)?;
             fitting.retain(|row| having.contains(&row.event));
         }
-        wanted.extend(fitting.into_iter().map(|row| row.rid));
-        Ok(wanted)
+        judged.wanted.extend(fitting.into_iter().map(|row| row.rid));
+        Ok(judged)
     }
 
-    /// The questions of these that fulfil the conditions on their rows.
-    fn fitting(&self, mut questions: Vec<ListedRow>) -> Vec<ListedRow> {
+    /// Leaves those of these questions that fulfil the conditions on their rows.
+    fn keep_fitting(&self, questions: &mut Vec<ListedRow>) {
         let InboxFilter { list: _, agent, kind, due, risk: _, words: _, after: _ } = self.filter;
         let is_due = |row: &ListedRow| match (due, row.expires_at) {
             (None, _) | (Some(Due::Never), None) => true,
@@ -347,7 +363,6 @@ impl Looking<'_> {
                 && kind.is_none_or(|kind| row.kind == kind)
                 && is_due(row)
         });
-        questions
     }
 
     /// Leaves out the questions that do not wait for the person any more, and those of which the person is behind the asker, while several

@@ -100,7 +100,7 @@ impl Rows {
         self.copies(decided, 5 * open, "0, 'ada@example.com', suspended_at + RANDOM").await;
         let of = |place: &str, rest: &str| {
             format!(
-                "INSERT INTO inbox (place, due_at, suspension) SELECT '{place}', expires_at, rid FROM suspensions \
+                "INSERT INTO inbox (place, due_at, suspension, is_plain) SELECT '{place}', expires_at, rid, TRUE FROM suspensions \
                  WHERE rid > {first} AND rid <= {decided}{rest}"
             )
         };

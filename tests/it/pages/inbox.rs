@@ -276,6 +276,33 @@ on_each_store! {
         assert_eq!((shown(&page), tally(&page, "Waiting for me")), (vec![id], "1".to_owned()));
     }
 
+    /// A place says that its question waits for each person there, so that a list need not read the question. The list is the same if it must.
+    async fn a_place_says_whether_its_question_waits_for_each_person(app: &mut TestApp) {
+        directory(app).await;
+        list(app, "dan@example.com", "operator").await;
+        let (mut ada, mut bob) = (enter(app, ADA).await, enter(app, BOB).await);
+        let plain = ask(app, json!({"question": "Plain?", "notify_to": [ADA]})).await;
+        let group = ask(app, json!({"question": "Of the group?", "assignees": {"groups": ["finance"]}})).await;
+        let plain_ones = async || rows::number(app, "SELECT count(*) AS number FROM inbox WHERE is_plain").await;
+        assert_eq!(plain_ones().await, 2);
+        ask(app, json!({"question": "Two of us?", "assignees": {"people": [ADA, BOB]}, "quorum": {"required_approvals": 2}})).await;
+        assert_eq!(plain_ones().await, 2, "a quorum must be looked at");
+        let bobs = key_of(app, BOB, "bob").await;
+        bobs.post(&format!("api/v1/suspensions/{group}/delegate"), json!({"to": "dan@example.com"})).await.ok();
+        assert_eq!(plain_ones().await, 1, "Bob has left his place in the group, and Dan has one");
+        let mut lists = Vec::new();
+        for _ in 0..2 {
+            for person in [&mut ada, &mut bob] {
+                let page = open(app, person, "").await;
+                lists.push((shown(&page), tally(&page, "Waiting for me"), tally(&page, "My groups")));
+            }
+            rows::change(app, "UPDATE inbox SET is_plain = FALSE").await;
+        }
+        assert_eq!(lists[..2], lists[2..]);
+        assert!(lists[0].0.contains(&plain) && lists[0].0.contains(&group) && !lists[1].0.contains(&group), "{lists:?}");
+        mails(app).await;
+    }
+
     /// Numbers are exact up to their bound; beyond it the page does not count on. A search for words looks at so many questions.
     async fn questions_are_counted_to_a_thousand(app: &mut TestApp) {
         directory(app).await;
