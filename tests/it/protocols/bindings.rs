@@ -138,6 +138,33 @@ on_each_store! {
         assert_eq!(Rpc(&api).result("ListTasks", json!({})).await["totalSize"], 0);
     }
 
+    /// A client that ends the address with a slash reaches the same door, with the same guards: it is not redirected, because then some clients
+    /// would lose the body or the key.
+    async fn a_slash_at_the_end_leads_to_the_same_door(app: &mut TestApp) {
+        let (api, anonymous) = (app.agent(), app.anonymous());
+        let call = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let message = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Deploy?"}]}});
+        let at = |api: &Api, path: &str, body: &Value| api.request("POST", path).header("a2a-version", "1.0").json(body);
+        let sends = call("SendMessage", message);
+        let sent = api.send(at(&api, "a2a/", &sends)).await.ok()["result"]["task"].clone();
+        assert_eq!(state(&sent), "TASK_STATE_AUTH_REQUIRED");
+        assert_eq!(api.send(at(&api, "a2a", &sends)).await.ok()["result"]["task"], sent, "it is one question");
+        let refused = anonymous.send(at(&anonymous, "a2a/", &sends)).await;
+        assert_eq!((refused.status, &refused.body["error"]["code"]), (401, &json!(-32041)));
+        let large = format!("{}{}", call("ListTasks", json!({})), " ".repeat(256 * 1024));
+        let request = api.request("POST", "a2a/").header("content-type", "application/json").body(large);
+        assert_eq!(api.send(request).await.status, 413);
+        for path in ["a2a", "a2a/"] {
+            let read = api.get(path).await;
+            assert_eq!((read.status, read.headers["allow"].to_str().unwrap()), (405, "POST"), "{path}");
+        }
+        for path in ["a2a//", "a2a/x/"] {
+            assert_eq!(api.send(at(&api, path, &sends)).await.status, 404, "{path}");
+        }
+        app.restart_with(|config| config.a2a.enabled = false).await;
+        assert_eq!(app.agent().send(at(&app.agent(), "a2a/", &sends)).await.status, 404);
+    }
+
     /// A body has at most 256 KiB, on both bindings.
     async fn a_body_has_its_bound(app: &mut TestApp) {
         let api = app.agent();

@@ -85,7 +85,8 @@ impl Front {
     fn read(&self, passed: &mut Passed) -> Option<Sending> {
         let mut body: Value = serde_json::from_slice(&passed.body).ok()?;
         let params = match (&*passed.path, body["method"].as_str()) {
-            ("/a2a", Some("SendMessage" | "SendStreamingMessage")) => body.get_mut("params")?,
+            // The kit ends the address of JSON-RPC, as the card has it, with a slash.
+            ("/a2a" | "/a2a/", Some("SendMessage" | "SendStreamingMessage")) => body.get_mut("params")?,
             ("/a2a/message:send" | "/a2a/message:stream", _) => &mut body,
             _ => return None,
         };
@@ -115,11 +116,9 @@ pub(crate) async fn answer(request: HttpRequest, body: Bytes, front: Data<Front>
 async fn answered(request: &HttpRequest, body: Bytes, front: Data<Front>) -> anyhow::Result<HttpResponse> {
     let headers = request.headers().iter().filter(|(name, _)| !OF_CONNECTIONS.contains(&name.as_str()));
     let query = request.uri().query().map_or_else(String::new, |query| format!("?{query}"));
-    // The kit ends the address of JSON-RPC, as the card has it, with a slash.
-    let path = if request.path() == "/a2a/" { "/a2a" } else { request.path() };
     let mut passed = Passed {
         method: request.method().as_str().parse()?,
-        path: format!("{path}{query}"),
+        path: format!("{}{query}", request.path()),
         headers: headers.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_owned())).collect(),
         body: body.to_vec(),
     };

@@ -33,7 +33,11 @@ const CARD_SECONDS: &str = "public, max-age=300";
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
     routes.open(Surface::Ours, "/.well-known/agent-card.json", [(Method::GET, web::to(public_card))]);
-    routes.keyed(Surface::Protocol(refused), "/a2a", [post(Work::Answer, call)]);
+    // Some clients end the base of an address with a slash. A redirect would lose them: many clients follow none for a POST, or leave out the
+    // key where they do.
+    for path in ["/a2a", "/a2a/"] {
+        routes.keyed(Surface::Protocol(refused), path, [post(Work::Answer, call)]);
+    }
 }
 
 /// A call that is refused before it is read.
