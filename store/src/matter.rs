@@ -60,6 +60,8 @@ pub struct NewMessage {
     pub messages: usize,
     /// The endpoint that is told of the intent from now on. If it is refused, nothing was said.
     pub push: Option<NewPush>,
+    /// Whether the words count only as an answer. Words for the agent at work then have no effect, and are [`Heard::Withheld`].
+    pub only_answers: bool,
 }
 
 /// Which errands are listed.
@@ -137,6 +139,8 @@ pub enum Heard {
     NotUnderstood,
     /// The agent at work is told of them.
     ByTheAgent,
+    /// They are for the agent at work, and nothing was done, because they were to count only as an answer.
+    Withheld,
 }
 
 /// The work of an intent after it was stopped, or goes on.

@@ -84,12 +84,12 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
 
 /// Takes a message, with the endpoint that it brings along. Its sender must not be told of a refusal although it was heard.
 pub(crate) fn hear<R: Rows>(rows: &mut R, env: &Env<'_>, by: (&Principal, IntentId), message: &NewMessage) -> Decided<Matter> {
-    let NewMessage { said, message_id, idempotency, push, .. } = message;
-    let Some(push) = push else { return say(rows, env, by, said, (message_id, *idempotency)) };
+    let Some(push) = &message.push else { return say(rows, env, by, message) };
     let heard = rows.whole_or_nothing(|rows| {
-        let heard = say(rows, env, by, said, (message_id, *idempotency))?;
+        let heard = say(rows, env, by, message)?;
         // A message that is refused may be recorded, and the record stays.
-        let made = if heard.is_ok() { pushes::create(rows, env, by.0, push)?.map(drop) } else { Ok(()) };
+        let was_heard = heard.as_ref().is_ok_and(|matter| matter.heard != Heard::Withheld);
+        let made = if was_heard { pushes::create(rows, env, by.0, push)?.map(drop) } else { Ok(()) };
         Ok(made.map(|()| heard))
     });
     Ok(heard?.flatten())
@@ -99,9 +99,10 @@ pub(crate) fn say<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     (principal, id): (&Principal, IntentId),
-    said: &Result<Said, Vec<FieldError>>,
-    (message_id, idempotency): (&str, Option<Idempotency>),
+    message: &NewMessage,
 ) -> Decided<Matter> {
+    let NewMessage { said, message_id, idempotency, only_answers, .. } = message;
+    let idempotency = *idempotency;
     let now = env.clock.now();
     let row = match reads::readable(rows.reads(), principal, id, now)? {
         Ok(row) => row,
@@ -124,6 +125,10 @@ pub(crate) fn say<R: Rows>(
     if row.open_suspension.is_none() && !named {
         match unasked(rows, principal, &row, &said, now)? {
             Unasked::Late(late) => said = Cow::Owned(Ok(late)),
+            Unasked::ForTheAgent(..) if *only_answers => {
+                let matter = matter_of(rows.reads(), principal, id, (now, env.watch))?;
+                return Ok(matter.map(|matter| Matter { heard: Heard::Withheld, ..matter }));
+            }
             Unasked::ForTheAgent(text, via) => {
                 let comment = Command::Append(errands::comment(&text, message_id, via));
                 return tell(rows, env, (principal, row), comment, idempotency);

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::errands::say;
 use super::execute::execute_on;
-use crate::matter::{Halted, Matter, matter_halted};
+use crate::matter::{Halted, Matter, NewMessage, matter_halted};
 use crate::request::{Outcome, Request, Target, Unreadable};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
@@ -66,7 +66,15 @@ pub(crate) fn go_on<R: Rows>(
     let input = resume.input.as_ref().filter(|input| !input.is_null());
     if let (Some(_), Some(input)) = (row.open_suspension, input) {
         let said = Said { suspension_id: resume.handle.clone(), ..Said::words(Words::Value(input.clone()), via) };
-        let matter = say(rows, env, (principal, id), &Ok(said), ("", None))?;
+        let message = NewMessage {
+            said: Ok(said),
+            message_id: String::new(),
+            idempotency: None,
+            messages: 0,
+            push: None,
+            only_answers: true,
+        };
+        let matter = say(rows, env, (principal, id), &message)?;
         return Ok(matter.map(|matter| Halted { matter, stop: None }));
     }
     let named = resume.handle.as_deref().and_then(SuspensionId::parse);

@@ -398,8 +398,14 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     let errand =
         store::NewErrand { principal: me(), id, idempotency, asked: Err(wrong_fields()), trace_parent: None, push: None };
     push("ask_alone", cell(store.ask_alone(errand)).await);
-    let message =
-        store::NewMessage { said: Err(wrong_fields()), message_id: String::new(), idempotency: None, messages: 0, push: None };
+    let message = store::NewMessage {
+        said: Err(wrong_fields()),
+        message_id: String::new(),
+        idempotency: None,
+        messages: 0,
+        push: None,
+        only_answers: false,
+    };
     push("say", cell(store.say(me(), intent, message)).await);
     push("call_off", cell(store.call_off(me(), intent)).await);
     let unreadable = store::Unreadable { action: Action::Pause, errors: wrong_fields() };

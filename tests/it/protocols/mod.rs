@@ -7,6 +7,7 @@ mod contract;
 mod doors;
 mod every_door;
 mod following;
+mod limits;
 mod pausing;
 mod pushing;
 

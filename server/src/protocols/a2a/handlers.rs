@@ -18,11 +18,13 @@ use super::change::{Change, Halting};
 use super::error::{Error, Wants, Words};
 use super::holding::held;
 use super::pausing::{proposed, revised};
+use super::placing::{is_as_answer, placed, work};
 use super::projection::{Active, Shown, state, task};
 use super::push;
 use super::reading::{Content, Errors, Operation, Sent};
 use super::streaming::{Following, Frame, follow, place, stream};
 use super::wire::{Item, PAUSE, PAUSED_STATE, QUESTION, TaskPage};
+use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::key_hash;
 use crate::edge::problem::Failure;
@@ -107,14 +109,9 @@ async fn list(
     })))
 }
 
-/// Performs a call. `frame` writes the items of a stream.
-pub(super) async fn perform(
-    request: &HttpRequest,
-    shared: Data<Shared>,
-    operation: Operation,
-    frame: Frame,
-) -> Result<Reply, Error> {
-    let wants = match &operation {
+/// The kind of a call, by which the same refusal has different codes.
+fn wants(operation: &Operation) -> Wants {
+    match operation {
         Operation::Cancel { .. } => Wants::Cancel,
         Operation::Halt(halting) => Wants::Halt(halting.words),
         Operation::Send { .. }
@@ -123,10 +120,21 @@ pub(super) async fn perform(
         | Operation::Subscribe { .. }
         | Operation::Push(_)
         | Operation::Card => Wants::Other,
-    };
+    }
+}
+
+/// Performs a call. `frame` writes the items of a stream.
+pub(super) async fn perform(
+    request: &HttpRequest,
+    shared: Data<Shared>,
+    operation: Operation,
+    frame: Frame,
+) -> Result<Reply, Error> {
+    let wants = wants(&operation);
     let plain = |failure| Error::from(failure, wants);
     let caller = Caller::of(request).map_err(plain)?;
     let (principal, shown) = (caller.principal.clone(), shown(request));
+    placed(request, &shared, work(&operation)).await.map_err(plain)?;
     let of = |matter: &Matter| json!(task(matter, shown));
     if let Operation::Send { sent, .. } = &operation
         && let Some(push) = &sent.push
@@ -142,7 +150,7 @@ pub(super) async fn perform(
                 Content::Answers(id, _) if !at_once => Some(shared.store.hub().follow(StreamOf::Log(id).followed())),
                 Content::Answers(..) | Content::Asks(_) => None,
             };
-            let mut matter = send(&shared, principal, *sent).await?;
+            let mut matter = send(request, &shared, principal, *sent).await?;
             if let Some(wakes) = wakes.filter(|_| matter.heard == Heard::ByTheAgent) {
                 matter = held(request, &shared, &caller, wakes, (matter, history)).await.map_err(plain)?;
             }
@@ -151,7 +159,7 @@ pub(super) async fn perform(
         Operation::Send { sent, streams: true } => {
             let shown = Shown { modes: sent.modes, ..shown };
             let place = place(&shared, &caller).map_err(plain)?;
-            let matter = send(&shared, principal, *sent).await?;
+            let matter = send(request, &shared, principal, *sent).await?;
             let (following, matter) =
                 following(&shared, &caller, matter.intent_id, (place, Some(matter))).await.map_err(plain)?;
             Ok(Reply::Stream(stream(request, shared, caller, following, &matter, (shown, frame))))
@@ -214,7 +222,7 @@ async fn halt(shared: &Shared, principal: Principal, halting: Halting) -> Result
 }
 
 /// Asks, or answers.
-async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Error> {
+async fn send(request: &HttpRequest, shared: &Shared, principal: Principal, sent: Sent) -> Result<Matter, Error> {
     let (history, push) = (sent.history, sent.push);
     let plain = |error: StoreError| Error::from(error.into(), Wants::Other);
     let pushed = |task: IntentId| push.clone().map(|config| push::new(shared, task, config)).transpose();
@@ -242,8 +250,22 @@ async fn send(shared: &Shared, principal: Principal, sent: Sent) -> Result<Matte
         Content::Answers(id, said) => {
             let key_hash = key_hash(&principal, ANSWERS, &sent.message_id);
             let idempotency = Some(Idempotency { key_hash, body_hash: sent.hash });
-            let message = NewMessage { said, message_id: sent.message_id, idempotency, messages: history, push: pushed(id)? };
-            shared.store.say(principal, id, message).await.map_err(plain)?
+            let message = NewMessage {
+                said,
+                message_id: sent.message_id,
+                idempotency,
+                messages: history,
+                push: pushed(id)?,
+                only_answers: is_as_answer(request),
+            };
+            let matter = shared.store.say(principal.clone(), id, message.clone()).await.map_err(plain)?;
+            if matter.heard == Heard::Withheld {
+                // Words for the agent at work are a write like another one.
+                placed(request, shared, Work::Write).await.map_err(|failure| Error::from(failure, Wants::Other))?;
+                shared.store.say(principal, id, NewMessage { only_answers: false, ..message }).await.map_err(plain)?
+            } else {
+                matter
+            }
         }
     };
     let skipped = matter.said.len().saturating_sub(history);

@@ -12,6 +12,7 @@ mod handlers;
 mod holding;
 mod parameters;
 mod pausing;
+mod placing;
 mod projection;
 mod push;
 mod push_paths;

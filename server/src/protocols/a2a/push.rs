@@ -68,6 +68,16 @@ pub(crate) struct PushCall {
     is_earlier: bool,
 }
 
+impl PushCall {
+    /// Whether the call changes the configurations.
+    pub(super) fn writes(&self) -> bool {
+        match self.wanted {
+            Wanted::Create(_) | Wanted::Delete(_) => true,
+            Wanted::Get(_) | Wanted::List => false,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ConfigIn {

@@ -6,7 +6,7 @@ use actix_web::http::header::{
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Data};
-use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -15,13 +15,13 @@ use super::earlier;
 use super::error::{Error, Wants};
 use super::halting;
 use super::handlers::{EXTENSIONS, Reply, activated, is_current, perform, shown, version};
+use super::placing::counted;
 use super::projection::Active;
 use super::push;
 use super::reading::{self, Operation};
 use super::streaming::Frame;
 use super::wire::Item;
-use crate::edge::admission::{Class, Place, Work};
-use crate::edge::auth::Caller;
+use crate::edge::admission::Work;
 use crate::edge::body::Json;
 use crate::edge::problem::{Failure, Surface, TurnedAway};
 use crate::edge::route::{Routes, post};
@@ -105,11 +105,11 @@ impl Dialect {
     }
 
     /// The method of 1.0 that a method is, and its parameters.
-    fn translated(self, call: &Call) -> Result<(&str, Value), Error> {
+    fn translated(self, method: &str, params: Value) -> Result<(&str, Value), Error> {
         match self {
-            Self::Current => Ok((&call.method, call.params.clone())),
-            Self::Earlier => match earlier::method(&call.method) {
-                Some(method) => Ok((method, earlier::params(call.params.clone()))),
+            Self::Current => Ok((method, params)),
+            Self::Earlier => match earlier::method(method) {
+                Some(method) => Ok((method, earlier::params(params))),
                 None => {
                     Err(Error::no_method("A2A 0.3 has no such method; a call of 1.0 names its version in the header A2A-Version"))
                 }
@@ -127,25 +127,34 @@ impl Dialect {
 
 /// A call of JSON-RPC.
 async fn call(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
+    // A body that is no call answers nothing, so it counts against the limit of its key.
+    let unread = |id: &Value, error: Error| {
+        let error = counted(&request, &shared).map_or_else(|failure| Error::from(failure, Wants::Other), |()| error);
+        in_form(id, &error)
+    };
     let body = match Json::of(&request) {
         Ok(Json(body)) => body,
-        Err(failure) => return in_form(&Value::Null, &Error::from(failure, Wants::Other)),
+        Err(failure) => return unread(&Value::Null, Error::from(failure, Wants::Other)),
     };
-    let call = match jsonrpc::call(body) {
+    let Call { id, method, params } = match jsonrpc::call(body) {
         Ok(call) => call,
-        Err(no_call) => return in_form(&no_call.id, &Error::no_call(&no_call)),
+        Err(no_call) => return unread(&no_call.id, Error::no_call(&no_call)),
     };
-    let id = call.id.clone();
-    answered(request, shared, call).await.unwrap_or_else(|error| in_form(&id, &error))
+    let (dialect, operation) = match read(&request, &shared, &method, params) {
+        Ok(read) => read,
+        Err(error) => return unread(&id, error),
+    };
+    answered(request, shared, &id, (dialect, operation)).await.unwrap_or_else(|error| in_form(&id, &error))
 }
 
-async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Result<HttpResponse, Error> {
-    let dialect = Dialect::of(&version(&request))?;
-    let (method, params) = dialect.translated(&call)?;
+/// The version and the operation of a call.
+fn read(request: &HttpRequest, shared: &Shared, method: &str, params: Value) -> Result<(Dialect, Operation), Error> {
+    let dialect = Dialect::of(&version(request))?;
+    let (method, params) = dialect.translated(method, params)?;
     let is_earlier = dialect == Dialect::Earlier;
     let mut operation = match push::read(method, &params, is_earlier, shared.doors.push.is_some()) {
         Some(call) => Operation::Push(Box::new(call?)),
-        None => operation(method, params, shown(&request).active)?,
+        None => operation(method, params, shown(request).active)?,
     };
     if let Operation::Send { sent, .. } = &mut operation
         && let Some(push) = &mut sent.push
@@ -153,8 +162,15 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
     {
         push.set_earlier();
     }
-    placed(&request, &shared, &operation).await.map_err(|failure| Error::from(failure, Wants::Other))?;
-    let id = call.id.clone();
+    Ok((dialect, operation))
+}
+
+async fn answered(
+    request: HttpRequest,
+    shared: Data<Shared>,
+    id: &Value,
+    (dialect, operation): (Dialect, Operation),
+) -> Result<HttpResponse, Error> {
     let frame: Frame = {
         let id = id.clone();
         Box::new(move |item: &Item| jsonrpc::result(&id, &dialect.result(json!(item))))
@@ -169,31 +185,9 @@ async fn answered(request: HttpRequest, shared: Data<Shared>, call: Call) -> Res
         Reply::Task(result) | Reply::Sent(result) => dialect.result(result),
         Reply::Whole(result) => earlier_card.unwrap_or(result),
     };
-    let mut response = HttpResponse::Ok().json(jsonrpc::result(&id, &result));
+    let mut response = HttpResponse::Ok().json(jsonrpc::result(id, &result));
     activated(shown(&request), &mut response);
     Ok(response)
-}
-
-/// Gives a call that only reads a place among the reads, or among the lists. All methods have one path, so every call arrives as if it gave
-/// an answer; reads of agents would otherwise keep out the people who open their link.
-async fn placed(request: &HttpRequest, shared: &Shared, operation: &Operation) -> Result<(), Failure> {
-    let work = match operation {
-        Operation::Send { .. } | Operation::Cancel { .. } | Operation::Halt(_) => return Ok(()),
-        Operation::Get { .. } => Work::Look,
-        Operation::List(..) => Work::List,
-        Operation::Push(_) | Operation::Subscribe { .. } | Operation::Card => Work::Read,
-    };
-    let principal = Caller::of(request)?.principal;
-    let had = request.extensions_mut().remove::<Place>();
-    // An answer is not counted against the limit of its key when it arrives.
-    if let (Some(key), Some(Class::Respond)) = (principal.key_id(), had.as_ref().map(Place::class)) {
-        let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
-        shared.rates.request(key).map_err(too_many)?;
-    }
-    drop(had);
-    let place = shared.admission.enter(work.class(principal.role)).await?;
-    request.extensions_mut().insert(place);
-    Ok(())
 }
 
 /// The operation that a method of 1.0 is, or a method of an extension that the client has activated.
@@ -229,9 +223,8 @@ mod tests {
 
     #[test]
     fn a_method_of_one_version_is_none_of_the_other() {
-        let call = |method: &str| Call { id: json!(1), method: method.to_owned(), params: json!({}) };
-        assert!(Dialect::Earlier.translated(&call("tasks/get")).is_ok());
-        assert_eq!(Dialect::Earlier.translated(&call("GetTask")).unwrap_err().code, -32601);
+        assert!(Dialect::Earlier.translated("tasks/get", json!({})).is_ok());
+        assert_eq!(Dialect::Earlier.translated("GetTask", json!({})).unwrap_err().code, -32601);
         let none = Active::default();
         assert_eq!(operation("tasks/get", json!({}), none).unwrap_err().code, -32601);
         for unknown in ["getTask", "", "pauseTask"] {
