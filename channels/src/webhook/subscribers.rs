@@ -90,6 +90,12 @@ impl Subscribers {
         Self { setting, ..self }
     }
 
+    /// The same, with another way to look names up.
+    #[cfg(test)]
+    pub(super) fn looked_up_by(self, lookup: Arc<dyn Lookup>) -> Self {
+        Self { lookup, ..self }
+    }
+
     /// Checks a URL as far as possible without a network, and returns it in the form in which messages are posted to it.
     ///
     /// # Errors

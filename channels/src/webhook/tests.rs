@@ -442,6 +442,31 @@ async fn a_name_that_changes_its_address_is_checked_again_at_every_try() {
     }
 }
 
+/// A push carries credentials of its receiver, and its URL comes from an agent. Its name is looked up and checked at each try as well, although
+/// all pushes share a client.
+#[tokio::test]
+async fn a_push_reaches_no_address_that_its_name_has_taken_since() {
+    let good = Canary::on(Ipv4Addr::new(127, 0, 0, 2), 0);
+    let bad = Canary::on(Ipv4Addr::LOCALHOST, good.port);
+    let lookup =
+        Scripted::new(&[&["127.0.0.2"], &["127.0.0.1"], &["127.0.0.2"], &["::ffff:127.0.0.1"], &["::1", "169.254.169.254"]]);
+    let opened = vec!["127.0.0.2/32".parse().unwrap()];
+    let subscribers = Subscribers::new(vec!["hooks.example".to_owned()], opened, &[]).looked_up_by(lookup.clone());
+    let known_by = KnownBy { token: Some("t".to_owned()), authentication: Some(("Bearer".to_owned(), "c".to_owned())) };
+    let url = format!("https://hooks.example:{}/", good.port);
+    for (asked, reached, why) in [
+        (1, 1, ""),
+        (2, 1, "is not a public address"),
+        (3, 2, ""),
+        (4, 2, "is not a public address"),
+        (5, 2, "is not a public address"),
+    ] {
+        let failed = subscribers.push(&url, &known_by, b"{}".to_vec()).await.unwrap_err().to_string();
+        assert!(failed.contains(why), "{failed}");
+        assert_eq!((lookup.asked.load(Ordering::SeqCst), good.hits(), bad.hits()), (asked, reached, 0));
+    }
+}
+
 /// A webhook must never call the server that sends it; no setting of subnets allows that.
 #[tokio::test]
 async fn the_server_itself_is_never_an_endpoint() {

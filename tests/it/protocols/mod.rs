@@ -9,6 +9,7 @@ mod every_door;
 mod following;
 mod limits;
 mod pausing;
+mod push_input;
 mod pushing;
 
 use harness::api::{Api, Reply};

@@ -202,6 +202,7 @@ pub(crate) fn read(method: &str, given: &Value, is_earlier: bool, is_served: boo
         _ => one(given.clone(), is_earlier).and_then(|(task, id)| {
             let id = id.filter(|id| !id.is_empty());
             let id = id.ok_or_else(|| Error::wrong("id", "must be that of the configuration"))?;
+            check_id("id", &id)?;
             Ok((task, Wanted::Delete(id)))
         }),
     };

@@ -1,8 +1,9 @@
 //! The paths of push configurations in the binding HTTP+JSON.
 
+use actix_web::dev::Payload;
 use actix_web::http::Method;
-use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::web::{Data, Path};
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
 use super::error::Error;
@@ -27,7 +28,6 @@ async fn over_rest(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
 }
 
 fn rest_call(request: &HttpRequest) -> Result<Operation, Error> {
-    let path = request.match_info();
     let is_post = request.method() == Method::POST;
     let mut members = match if is_post { body(request)? } else { Value::Object(query(request)) } {
         Value::Object(members) => members,
@@ -35,14 +35,15 @@ fn rest_call(request: &HttpRequest) -> Result<Operation, Error> {
             return Err(Error::wrong("body", "must be an object"));
         }
     };
-    for (member, name) in [("taskId", "task_id"), ("id", "config_id")] {
-        let Some(named) = path.get(name) else { continue };
+    let config_id = config_id(request);
+    for (member, named) in [("taskId", request.match_info().get("task_id")), ("id", config_id.as_deref())] {
+        let Some(named) = named else { continue };
         let given = members.insert(member.to_owned(), json!(named));
         if given.is_some_and(|given| given != json!(named) && given != json!("")) {
             return Err(Error::wrong(member, "must be that of the path, or be left out"));
         }
     }
-    let method = match (request.method(), path.get("config_id")) {
+    let method = match (request.method(), &config_id) {
         (&Method::POST, _) => "CreateTaskPushNotificationConfig",
         (&Method::DELETE, _) => "DeleteTaskPushNotificationConfig",
         (_, Some(_)) => "GetTaskPushNotificationConfig",
@@ -51,4 +52,10 @@ fn rest_call(request: &HttpRequest) -> Result<Operation, Error> {
     let read = push::read(method, &Value::Object(members), false, true);
     let call = read.unwrap_or_else(|| Err(Error::no_method("there is nothing of this name")))?;
     Ok(Operation::Push(Box::new(call)))
+}
+
+/// The id of the configuration in the path. Routes are found with `%2F`, `%25` and `%2B` as they are written, and an id may have these letters.
+fn config_id(request: &HttpRequest) -> Option<String> {
+    let path = Path::<(String, String)>::from_request(request, &mut Payload::None).into_inner();
+    path.ok().map(|path| path.into_inner().1)
 }

@@ -21,34 +21,34 @@ use url::form_urlencoded::Serializer;
 use super::following::Items;
 
 /// The id of no task.
-const UNKNOWN: &str = "01a20114-994c-7e8e-b24b-975054fd6315";
+pub(super) const UNKNOWN: &str = "01a20114-994c-7e8e-b24b-975054fd6315";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Binding {
+pub(super) enum Binding {
     JsonRpc,
     HttpJson,
 }
 
 /// A client of one binding.
 #[derive(Clone, Copy)]
-struct Kit<'a> {
-    api: &'a Api,
-    binding: Binding,
+pub(super) struct Kit<'a> {
+    pub(super) api: &'a Api,
+    pub(super) binding: Binding,
 }
 
 /// The reply to a call on either binding.
-struct Got {
+pub(super) struct Got {
     http: u16,
     headers: HeaderMap,
-    body: Value,
+    pub(super) body: Value,
     /// Null if the call failed.
     result: Value,
     /// The reason of the failure; empty if the call succeeded.
-    reason: String,
+    pub(super) reason: String,
 }
 
 /// A client of each binding, with the same key.
-fn kits(api: &Api) -> [Kit<'_>; 2] {
+pub(super) fn kits(api: &Api) -> [Kit<'_>; 2] {
     [Binding::JsonRpc, Binding::HttpJson].map(|binding| Kit { api, binding })
 }
 
@@ -97,7 +97,7 @@ impl Kit<'_> {
         self.api.request(method, &format!("a2a/{path}?{query}"))
     }
 
-    async fn call(&self, operation: &str, params: Value) -> Got {
+    pub(super) async fn call(&self, operation: &str, params: Value) -> Got {
         self.sent(self.request(operation, params).header("a2a-version", "1.0")).await
     }
 
@@ -113,14 +113,14 @@ impl Kit<'_> {
     }
 
     /// The result of a call that succeeds.
-    async fn ok(&self, operation: &str, params: Value) -> Value {
+    pub(super) async fn ok(&self, operation: &str, params: Value) -> Value {
         let got = self.call(operation, params).await;
         assert_eq!((got.http, &*got.reason), (200, ""), "{operation} {:?}: {}", self.binding, got.body);
         got.result
     }
 
     /// The reason of a call that fails.
-    async fn fails(&self, operation: &str, params: Value) -> String {
+    pub(super) async fn fails(&self, operation: &str, params: Value) -> String {
         let got = self.call(operation, params).await;
         assert!(!got.reason.is_empty(), "{operation} {:?}: {}", self.binding, got.body);
         got.reason
@@ -128,7 +128,7 @@ impl Kit<'_> {
 
     /// A message that asks, with these members besides.
     #[expect(clippy::needless_pass_by_value, reason = "the tests write the members in place")]
-    fn message(&self, id: &str, more: Value) -> Value {
+    pub(super) fn message(&self, id: &str, more: Value) -> Value {
         let mut message =
             json!({"messageId": format!("{:?}-{id}", self.binding), "role": "ROLE_USER", "parts": [{"text": "Deploy?"}]});
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -141,7 +141,7 @@ impl Kit<'_> {
     }
 
     /// Asks; returns the id of the task.
-    async fn asked(&self, id: &str) -> String {
+    pub(super) async fn asked(&self, id: &str) -> String {
         self.asks(id).await["id"].as_str().unwrap().to_owned()
     }
 
