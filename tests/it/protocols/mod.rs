@@ -3,6 +3,7 @@
 mod answering;
 mod asking;
 mod bindings;
+mod calls;
 mod contract;
 mod doors;
 mod every_door;

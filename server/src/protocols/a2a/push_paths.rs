@@ -29,7 +29,7 @@ async fn over_rest(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
 
 fn rest_call(request: &HttpRequest) -> Result<Operation, Error> {
     let is_post = request.method() == Method::POST;
-    let mut members = match if is_post { body(request)? } else { Value::Object(query(request)) } {
+    let mut members = match if is_post { body(request)? } else { Value::Object(query(request)?) } {
         Value::Object(members) => members,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             return Err(Error::wrong("body", "must be an object"));

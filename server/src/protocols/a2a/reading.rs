@@ -476,6 +476,10 @@ fn filter(given: ListParams) -> Result<ErrandFilter, Errors> {
     if since == Some(Err(())) {
         wrong("statusTimestampAfter", "must be a time such as 2026-11-24T08:00:00Z".to_owned());
     }
+    let context_id = Some(given.context_id).filter(|id| !id.is_empty());
+    if context_id.as_ref().is_some_and(|id| !is_foreign_id(id)) {
+        wrong("contextId", "must be at most 200 characters, none of them a control character".to_owned());
+    }
     let messages = history(given.history_length, 0).unwrap_or_else(|error| {
         errors.extend(error);
         0
@@ -483,7 +487,6 @@ fn filter(given: ListParams) -> Result<ErrandFilter, Errors> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    let context_id = Some(given.context_id).filter(|id| !id.is_empty());
     Ok(ErrandFilter { context_id, fate, since: since.and_then(Result::ok), before: before.and_then(Result::ok), limit, messages })
 }
 
@@ -639,6 +642,8 @@ mod tests {
             (json!({"pageToken": format!("5-{}", "0".repeat(99))}), "pageToken"),
             (json!({"statusTimestampAfter": "yesterday"}), "statusTimestampAfter"),
             (json!({"historyLength": 1_001}), "historyLength"),
+            (json!({"contextId": "a\u{0}b"}), "contextId"),
+            (json!({"contextId": "c".repeat(201)}), "contextId"),
         ] {
             assert_eq!(filtered(wrong.clone()).unwrap_err()[0].field, field, "{wrong}");
         }

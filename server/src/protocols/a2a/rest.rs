@@ -108,12 +108,12 @@ async fn send_and_follow(request: HttpRequest, shared: Data<Shared>) -> HttpResp
 }
 
 async fn get_task(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let operation = named(&request, "id", query(&request)).and_then(reading::get);
+    let operation = query(&request).and_then(|query| named(&request, "id", query)).and_then(reading::get);
     answer(request, shared, operation).await
 }
 
 async fn list(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let operation = reading::list(Value::Object(query(&request)));
+    let operation = query(&request).and_then(|query| reading::list(Value::Object(query)));
     answer(request, shared, operation).await
 }
 
@@ -152,7 +152,7 @@ async fn park(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
 }
 
 async fn subscribe(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
-    let operation = named(&request, "id", query(&request)).and_then(reading::subscribe);
+    let operation = query(&request).and_then(|query| named(&request, "id", query)).and_then(reading::subscribe);
     answer(request, shared, operation).await
 }
 
@@ -169,11 +169,19 @@ fn named(request: &HttpRequest, member: &str, mut members: Map<String, Value>) -
     Ok(Value::Object(members))
 }
 
-/// The parameters in a query, each in the form that it has in JSON.
-pub(super) fn query(request: &HttpRequest) -> Map<String, Value> {
-    let pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
-    let pairs = pairs.filter(|(name, _)| !name.eq_ignore_ascii_case("a2a-version"));
-    pairs.map(|(name, value)| (name.to_string(), in_json(&name, &value))).collect()
+/// The parameters in a query, each in the form that it has in JSON. A parameter that comes twice is refused, as everywhere: two readers could
+/// take different ones.
+pub(super) fn query(request: &HttpRequest) -> Result<Map<String, Value>, Error> {
+    let mut members = Map::new();
+    for (name, value) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
+        if name.eq_ignore_ascii_case("a2a-version") {
+            continue;
+        }
+        if members.insert(name.to_string(), in_json(&name, &value)).is_some() {
+            return Err(Error::wrong(&name, "must be given only once"));
+        }
+    }
+    Ok(members)
 }
 
 fn in_json(name: &str, value: &str) -> Value {
