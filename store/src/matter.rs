@@ -1,7 +1,7 @@
 //! An intent with its newest question as one matter: as callers of other protocols see it.
 
 use chrono::{DateTime, Utc};
-use domain::asking::errands::{COMMENT, Said};
+use domain::asking::errands::{COMMENT, RESPONSE_REJECTED, Said, misheard};
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::intent::command::Suspend;
@@ -31,7 +31,7 @@ const PARENTS_MAX: usize = 64;
 /// a longer one is read later.
 const SHORT_LOG_EVENTS: u64 = 12;
 /// The types of the events that belong to the conversation about a matter.
-const SAID: [&str; 3] = ["intent.suspended", "intent.resumed", COMMENT];
+const SAID: [&str; 4] = ["intent.suspended", "intent.resumed", COMMENT, RESPONSE_REJECTED];
 
 /// A question of a caller without an intent of its own.
 #[derive(Clone, Debug)]
@@ -337,8 +337,13 @@ fn said<R: ReadRows>(rows: &mut R, row: &IntentRow, limit: usize) -> RowsResult<
             continue;
         }
         let served = event.served();
+        let event: EventView = serde_json::from_str(&served)?;
+        // A refused answer that is among the messages of the conversation for no reader.
+        if event.event_type == RESPONSE_REJECTED && misheard(&event.event_type, &event.payload).is_none() {
+            continue;
+        }
         bytes += served.len();
-        found.push(serde_json::from_str(&served)?);
+        found.push(event);
     }
     found.reverse();
     Ok(found)

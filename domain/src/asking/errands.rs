@@ -20,6 +20,10 @@ use super::accepting;
 
 /// The type of the events by which words are said to the agents of an intent.
 pub const COMMENT: &str = "comment";
+/// The type of the events that record refused answers.
+pub const RESPONSE_REJECTED: &str = "intent.response_rejected";
+/// The codes of words that are no answer to the question.
+const MISHEARD: [&str; 2] = ["invalid_choice", "invalid"];
 /// The longest title made from a question, in characters.
 const TITLE_CHARS_MAX: usize = 200;
 
@@ -150,6 +154,15 @@ impl Words {
     }
 }
 
+/// Words that are no answer to the question to which they were said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misheard<'a> {
+    /// The words.
+    pub words: &'a str,
+    /// The code of the refusal.
+    pub code: &'a str,
+}
+
 /// Words to the agent that works on an intent, as an event of its log. OpenIntent calls it a comment, so clients of OpenIntent read it too.
 pub fn comment(text: &str, message_id: &str, via: Via) -> ClientEvent {
     let payload = [("text", Value::from(text)), ("message_id", Value::from(message_id)), ("via", json!(via))];
@@ -160,6 +173,19 @@ pub fn comment(text: &str, message_id: &str, via: Via) -> ClientEvent {
         trace_id: None,
         parent_event_id: None,
     }
+}
+
+/// The words of an event that came as a message and are no answer to the question; `None` for every other event.
+///
+/// Answers that were refused for another reason have none: those of the asker, and late ones, would read like a decision among the messages of a
+/// conversation.
+pub fn misheard<'a>(event_type: &str, payload: &'a Map<String, Value>) -> Option<Misheard<'a>> {
+    let text = |name: &str| payload.get(name).and_then(Value::as_str);
+    let code = text("code").filter(|code| MISHEARD.contains(code))?;
+    // An older event names no door; only messages of A2A were recorded in this way.
+    let is_a_message = payload.get("via").is_none_or(|via| *via == json!(Via::A2a));
+    let words = text("value").filter(|words| !is_blank(words))?;
+    (event_type == RESPONSE_REJECTED && is_a_message).then_some(Misheard { words, code })
 }
 
 /// The answer that was said, before it is checked against its question. Words that are no answer to the question have no value.

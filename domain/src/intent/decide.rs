@@ -393,6 +393,7 @@ fn record_refusal(
         value: respond.value.as_ref().filter(small).cloned(),
         responded_by,
         credential: by.credential,
+        via: respond.via,
     };
     let late = matches!(rejection, Rejection::Expired { .. });
     Some(Box::new(if late { Event::LateAnswer(refused) } else { Event::ResponseRejected(refused) }))

@@ -406,6 +406,8 @@ pub struct RefusedAnswer {
     pub responded_by: String,
     /// The credential.
     pub credential: Option<Credential>,
+    /// The door through which it came; absent in older events.
+    pub via: Option<Via>,
 }
 
 /// A write that broke the policy of its intent; also the payload of its event.

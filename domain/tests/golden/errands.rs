@@ -1,11 +1,20 @@
 //! A question of an asker without an intent of its own, and the doors through which answers come.
 
-use domain::intent::event::{AnswerCounted, Event, Resumed};
+use domain::intent::event::{AnswerCounted, Event, RefusedAnswer, Resumed};
 use domain::suspension::Question;
 use domain::suspension::errand::{Errand, Via};
 use domain::suspension::quorum::Tally;
 
 use super::{question, suspension, with_evidence};
+
+/// A refused answer names its door as well.
+pub(super) fn refused() -> Vec<Event> {
+    let Some(Event::ResponseRejected(refused)) = super::answered().into_iter().next_back() else {
+        panic!("no answer is refused")
+    };
+    let words = RefusedAnswer { code: "invalid_choice", value: Some("yes please".into()), via: Some(Via::A2a), ..refused };
+    vec![Event::ResponseRejected(words)]
+}
 
 pub(super) fn events() -> Vec<Event> {
     let errand = Errand { via: Via::A2a, message_id: "message-1".into(), context_id: "talk-1".into() };

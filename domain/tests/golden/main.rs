@@ -259,6 +259,7 @@ fn answered() -> Vec<Event> {
         value,
         responded_by: "bob".into(),
         credential,
+        via: None,
     };
     vec![
         Event::Resumed(Box::new(by_link)),
@@ -576,6 +577,7 @@ fn kinds() -> Vec<Event> {
             stops::parks(),
             errands::events(),
             stops::endings(),
+            errands::refused(),
         ])
         .flatten()
         .collect()

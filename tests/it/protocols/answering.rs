@@ -4,6 +4,8 @@ use domain::people::principal::Role;
 use harness::api::Api;
 use harness::on_each_store;
 use serde_json::{Value, json};
+use verify::report::Verdict;
+use verify::{Options, Watchers};
 
 use super::{Rpc, says, state};
 
@@ -55,6 +57,49 @@ on_each_store! {
         let events = api.events(id.parse().unwrap()).await;
         let resumed = events.iter().find(|event| event["event_type"] == "intent.resumed").unwrap();
         assert_eq!(resumed["payload"]["via"], "a2a");
+    }
+
+    /// Words that are no answer belong to the conversation, marked as what they are. Refused answers do not: a reader of the conversation could take
+    /// the yes of the asker, or one that came too late, for a decision.
+    async fn words_that_are_no_answer_are_in_the_conversation_and_refused_answers_are_not(app: &mut TestApp) {
+        let (api, operator) = (app.agent(), app.operator());
+        let id = Rpc(&api).asked("m").await;
+        let unclear = Rpc(&operator).result("SendMessage", says(&id, "n-1", &text("yes please"))).await["task"].clone();
+        for parts in [text("yes"), text("maybe"), json!([{"data": {"value": "yes"}}])] {
+            assert_eq!(Rpc(&api).error("SendMessage", says(&id, "n-2", &parts)).await.1, -32043);
+        }
+        Rpc(&operator).error("SendMessage", says(&id, "n-3", &json!([{"data": {"value": "maybe"}}]))).await;
+        Rpc(&operator).result("SendMessage", says(&id, "n-4", &text(&"y".repeat(20_000)))).await;
+        Rpc(&operator).result("SendMessage", says(&id, "n-5", &text("  "))).await;
+        app.restart().await;
+        let (api, operator) = (app.agent(), app.operator());
+        let said = async |key: &Api, most: usize| {
+            let history = Rpc(key).result("GetTask", json!({"id": id, "historyLength": most})).await["history"].clone();
+            let one = |message: &Value| json!([message["role"], message["parts"][0]["text"], message["metadata"]]);
+            history.as_array().unwrap().iter().map(one).collect::<Vec<Value>>()
+        };
+        let refused = json!({"urn:placet:a2a:question:v1": {"refused": "invalid_choice"}});
+        let asked = json!(["ROLE_USER", "Deploy to production?", null]);
+        let misheard = json!(["ROLE_USER", "yes please", refused]);
+        for key in [&api, &operator] {
+            assert_eq!(said(key, 10).await, [asked.clone(), misheard.clone()]);
+            assert_eq!(said(key, 2).await, [asked.clone(), misheard.clone()], "refused answers are not counted");
+            assert_eq!(said(key, 1).await, [misheard.clone()]);
+        }
+        assert_eq!(unclear["history"][1], Rpc(&api).task(&id).await["history"][1], "the sender sees them at once");
+        Rpc(&operator).result("SendMessage", says(&id, "n-6", &text("no"))).await;
+        assert_eq!(Rpc(&operator).error("SendMessage", says(&id, "n-7", &text("yes"))).await.1, -32012);
+        assert_eq!(said(&api, 10).await, [asked, misheard, json!(["ROLE_USER", "No", null])]);
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        assert_eq!(Rpc(&stranger).error("GetTask", json!({"id": id})).await.1, -32001);
+        let events = api.events(id.parse().unwrap()).await;
+        let doors: Vec<&Value> = events.iter().filter(|event| event["event_type"] == "intent.response_rejected").map(|event| &event["payload"]["via"]).collect();
+        assert!(doors.len() >= 7 && doors.iter().all(|via| **via == "a2a"), "{doors:?}");
+        app.checkpoints().turn().await.unwrap();
+        let export = app.api(Role::Auditor).get("api/v1/export?").await;
+        let options = Options::with_keys(vec![app.checkpoints().key().unwrap().verifying().clone()]);
+        let report = verify::verify("export", export.text.as_bytes(), &options, Watchers::default());
+        assert_eq!(report.verdict, Verdict::Verified, "{:?}", report.findings);
     }
 
     /// An answer that is sent again is the same answer; a second one is told that it lost, in the words of the protocol.

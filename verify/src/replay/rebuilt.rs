@@ -72,6 +72,7 @@ pub(super) fn event(intent: &Intent, payload: Payload) -> Option<Event> {
             value: None,
             responded_by: refused.responded_by,
             credential: refused.credential,
+            via: refused.via,
         }),
         Payload::Assigned(assigned) => Event::AgentAssigned(assigned),
         Payload::Unassigned(unassigned) => Event::AgentUnassigned(unassigned),

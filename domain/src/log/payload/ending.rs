@@ -332,11 +332,14 @@ pub struct RefusedAnswer {
     /// The credential; absent in older events, which do not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
+    /// The door through which it came; absent in older events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
 }
 
 impl RefusedAnswer {
     pub(super) fn of(refused: &event::RefusedAnswer) -> Self {
-        let event::RefusedAnswer { suspension_id, code, value, responded_by, credential } = refused.clone();
-        Self { suspension_id, code: code.to_owned(), value_omitted: value.is_none(), value, responded_by, credential }
+        let event::RefusedAnswer { suspension_id, code, value, responded_by, credential, via } = refused.clone();
+        Self { suspension_id, code: code.to_owned(), value_omitted: value.is_none(), value, responded_by, credential, via }
     }
 }

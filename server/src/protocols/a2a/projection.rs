@@ -1,7 +1,7 @@
 //! From an intent with its question to a task of A2A: pure functions.
 
 use chrono::{DateTime, Utc};
-use domain::asking::errands::COMMENT;
+use domain::asking::errands::{COMMENT, misheard};
 use domain::intent::fate::Fate;
 use domain::intent::status::Status as IntentStatus;
 use domain::suspension::errand::Via;
@@ -168,6 +168,7 @@ fn message(matter: &Matter, number: &str, parts: Vec<Part>, extensions: Vec<&'st
         role: Role::Agent,
         parts,
         extensions,
+        metadata: None,
     }
 }
 
@@ -322,6 +323,7 @@ fn said(matter: &Matter, event: &EventView) -> Option<Message> {
     let payload = &event.payload;
     let text = |name: &str| payload.get(name).and_then(Value::as_str);
     let own_id = || format!("{}:event:{}", matter.intent_id, event.sequence);
+    let misheard = misheard(&event.event_type, payload);
     let (message_id, role, words) = match event.event_type.as_str() {
         "intent.suspended" => {
             let begun = payload.get("errand").and_then(|errand| errand["message_id"].as_str());
@@ -340,8 +342,10 @@ fn said(matter: &Matter, event: &EventView) -> Option<Message> {
             let message_id = text("message_id").filter(|id| came_by_message && !id.is_empty());
             (message_id.map_or_else(own_id, str::to_owned), role, text("text")?.to_owned())
         }
-        _ => return None,
+        _ => (own_id(), Role::User, misheard?.words.to_owned()),
     };
+    // A reader of the conversation must not take these words for a decision.
+    let metadata = misheard.map(|misheard| Map::from_iter([(QUESTION.to_owned(), json!({ "refused": misheard.code }))]));
     Some(Message {
         message_id,
         context_id: matter.context_id.clone(),
@@ -349,6 +353,7 @@ fn said(matter: &Matter, event: &EventView) -> Option<Message> {
         role,
         parts: vec![Part::text(words)],
         extensions: Vec::new(),
+        metadata,
     })
 }
 

@@ -93,6 +93,8 @@ pub(crate) struct Message {
     pub(crate) parts: Vec<Part>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) extensions: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metadata: Option<Map<String, Value>>,
 }
 
 /// The status of a task.
