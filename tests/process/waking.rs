@@ -168,7 +168,8 @@ async fn an_event_that_a_crash_breaks_off_wakes_the_rest_once() {
         all.extend(stops);
         server.kill().await;
     }
-    assert!(broken_off > POINTS.len(), "only {broken_off} events were broken off");
+    // A kill from outside may come when all are woken; the server's own deaths come before.
+    assert!(broken_off >= POINTS.len(), "only {broken_off} events were broken off");
     let _server = doomed.serve_with("none", &file).await;
     let told = told(&receiver, &all).await;
     assert_eq!(told.keys().cloned().collect::<BTreeSet<_>>(), all.into_iter().collect());
@@ -214,5 +215,5 @@ async fn a_broadcast_that_a_crash_breaks_off_pauses_the_rest_once() {
         assert_eq!(times(&doomed.reader, &intents, "lifecycle.paused").await, BTreeSet::from([1]));
         server.kill().await;
     }
-    assert!(broken_off > POINTS.len(), "only {broken_off} broadcasts were broken off");
+    assert!(broken_off >= POINTS.len(), "only {broken_off} broadcasts were broken off");
 }

@@ -16,8 +16,8 @@ use super::pausing::{id_of, pause, resume, set_status, settle};
 
 /// NUL, other controls, an override of the direction, a separator of lines, a noncharacter and quotation marks.
 const HOSTILE: &str = "a\u{0}b\u{1}\u{8}\u{b}\u{1b}[2J\u{7f}\u{85}\u{9f}\u{202e}\u{2028}\u{fffe}'\"\\";
-/// The most bytes of a refusal, whatever its request repeats.
-const REFUSAL_BYTES_MAX: usize = 16 * 1024;
+/// The most bytes of a refusal, whatever its request repeats. A control character takes six bytes in JSON.
+const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
 async fn act(api: &Api, intent: IntentId, verb: &str, body: Value) -> Reply {
     api.post(&format!("api/v1/intents/{intent}/{verb}"), body).await
