@@ -182,11 +182,11 @@ pub(crate) fn inbox<R: ReadRows>(
     let mut inbox = Inbox { now, ..Inbox::default() };
     let shown = looking.walk(rows, Walk::new(filter.list, person.as_ref(), filter.after), filter.list)?;
     for list in List::ALL {
-        // A walk from the beginning counts its list. A search that reads events counts the list alone that it searches.
+        // A walk from the beginning counts its list. A search counts the list alone that it searches.
         let tally = match list {
             List::Done => continue,
             _ if list == filter.list && filter.after.is_none() => shown.tally,
-            _ if filter.reads_events() => continue,
+            _ if filter.reads_events() || filter.is_conditioned() && list != filter.list => continue,
             List::Mine | List::Groups | List::Everything => {
                 looking.walk(rows, Walk::new(list, person.as_ref(), None), list)?.tally
             }
