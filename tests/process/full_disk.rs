@@ -190,9 +190,9 @@ async fn an_event_that_a_full_disk_breaks_off_wakes_the_rest_when_there_is_room(
     let ballast = format!("{}/ballast", mounted(&server, &site));
     let mut file = File::create(&ballast).unwrap();
     while free_bytes(&mounted(&server, &site)) > ROOM_BYTES {
-        file.write_all(&[1; 65_536]).unwrap();
+        file.write_all(&vec![1; 65_536]).unwrap();
     }
-    let fire =
+    let tell =
         async || operator.post_once("api/v1/events", "build", json!({"name": "build", "payload": "x".repeat(60_000)})).await;
     let woken = async || {
         let mut count = 0;
@@ -201,18 +201,18 @@ async fn an_event_that_a_full_disk_breaks_off_wakes_the_rest_when_there_is_room(
         }
         count
     };
-    let refused = fire().await;
+    let refused = tell().await;
     assert!(refused.status == 503 && refused.headers.contains_key("retry-after"), "{}", refused.text);
     let before = woken().await;
     assert!((1..WAITING).contains(&before), "the disk was not full in the middle of the event: {before} were woken");
     drop(file);
     std::fs::remove_file(&ballast).unwrap();
     let began = Instant::now();
-    let mut reply = fire().await;
+    let mut reply = tell().await;
     while reply.status == 503 {
         assert!(began.elapsed() < READY_AFTER_MAX, "{}", server.errors());
         sleep(Duration::from_millis(50)).await;
-        reply = fire().await;
+        reply = tell().await;
     }
     assert_eq!(reply.ok(), json!({"woken": WAITING}), "{before} were woken before");
     assert_eq!(woken().await, WAITING);

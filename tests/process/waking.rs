@@ -1,7 +1,7 @@
 //! A server that is killed while one event wakes many, or one broadcast pauses many: the repeated call does the rest, and nothing twice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
@@ -20,7 +20,7 @@ const AT_ONCE: usize = 16;
 /// Where the server dies: before the commit, behind it, and between two jobs of one, each time with many intents done and many left.
 const POINTS: [&str; 3] = ["before-commit:6", "after-commit:6", "within-batch:40"];
 /// How long a server leases a message about a wake.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 /// How often the server is killed from outside.
 const KILLS: usize = 3;
 
@@ -58,7 +58,7 @@ async fn interrupted(doomed: &Doomed, server: Running, death: Death, call: impl 
 }
 
 /// A server that dies in this way, whose endpoint is told of wakes.
-async fn serve(doomed: &Doomed, file: &PathBuf, death: Death) -> Running {
+async fn serve(doomed: &Doomed, file: &Path, death: Death) -> Running {
     match death {
         Death::At(point) => doomed.serve_with(point, file).await,
         Death::Killed(_) => doomed.serve_with("none", file).await,
@@ -134,7 +134,7 @@ async fn an_event_that_a_crash_breaks_off_wakes_the_rest_once() {
     let (mut all, mut broken_off) = (Vec::new(), 0);
     for (round, death) in deaths().into_iter().enumerate() {
         let name = format!("build.{round}");
-        let fire = async || {
+        let tell = async || {
             let call = operator.request("POST", "api/v1/events").header("idempotency-key", &name);
             operator.try_send(call.json(&json!({"name": name, "payload": {"build": round}}))).await
         };
@@ -143,7 +143,7 @@ async fn an_event_that_a_crash_breaks_off_wakes_the_rest_once() {
         // The newest ones are woken first.
         let newest: Vec<String> = stops.iter().rev().cloned().collect();
         let call = async {
-            if let Ok(reply) = fire().await {
+            if let Ok(reply) = tell().await {
                 assert!(matches!(death, Death::Killed(_)), "the server was to die before it answers: {reply:?}");
             }
         };
@@ -155,7 +155,7 @@ async fn an_event_that_a_crash_breaks_off_wakes_the_rest_once() {
         // An agent that parks itself only now waits for the next event.
         let later = parked(&doomed.agent, &name).await;
         for _ in 0..2 {
-            assert_eq!(fire().await.unwrap().ok(), json!({"woken": MANY}), "{woken} were woken before");
+            assert_eq!(tell().await.unwrap().ok(), json!({"woken": MANY}), "{woken} were woken before");
         }
         assert_eq!(done(&doomed.reader, &later).await, None);
         assert_eq!(count_done(&doomed.reader, &stops).await, MANY);

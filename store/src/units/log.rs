@@ -168,10 +168,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::PolicyChanged { policy, .. } => {
             rows.update_policy(loaded.row.rid, policy.as_ref().map(|policy| Value::Object(policy.to_object())).as_ref())
         }
-        Event::AgentUnassigned(unassigned) => {
-            stops::depart(rows, loaded, &unassigned.agent_id)?;
-            rows.delete_assignment(loaded.row.rid, &unassigned.agent_id)
-        }
+        Event::AgentUnassigned(unassigned) => unassign(rows, loaded, &unassigned.agent_id),
         Event::Access(change) => change_access(rows, loaded, change),
         Event::Recorded(record) => keep(rows, loaded, record),
         Event::Joined(_) | Event::Left(_) => places::save(rows, loaded),
@@ -202,6 +199,12 @@ fn keep<R: Rows>(rows: &mut R, loaded: &Loaded, record: &Record) -> RowsResult<(
         | Record::AttachmentRemoved(_)
         | Record::Failure(_) => Ok(()),
     }
+}
+
+/// Takes an agent off an intent.
+fn unassign<R: Rows>(rows: &mut R, loaded: &Loaded, agent_id: &str) -> RowsResult<()> {
+    stops::depart(rows, loaded, agent_id)?;
+    rows.delete_assignment(loaded.row.rid, agent_id)
 }
 
 /// Writes the rows that a change of access implies.
