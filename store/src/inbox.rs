@@ -194,8 +194,9 @@ pub(crate) fn inbox<R: ReadRows>(
         inbox.tallies.push((list, tally));
     }
     inbox.questions = questions(rows, &shown.found)?;
-    // A program of an earlier version leaves the places of the questions that it ends.
-    inbox.questions.retain(|asked| filter.list == List::Done || asked.suspension.ending.is_none());
+    // A program of an earlier version leaves the places of the questions that it ends, and the marks of those that it hands on.
+    let waits = |asked: &Suspension| asked.ending.is_none() && !asked.hands.has_left(&looking.address);
+    inbox.questions.retain(|asked| matches!(filter.list, List::Done | List::Everything) || waits(&asked.suspension));
     (inbox.looked_at, inbox.next) = (shown.looked_at, shown.next);
     Ok(Ok(inbox))
 }
@@ -219,7 +220,8 @@ pub(crate) fn next_question<R: ReadRows>(
     // One of the first two is not `but`, if two wait.
     let rids = &walked.found[..walked.found.len().min(2)];
     let read = if rids.is_empty() { Vec::new() } else { rows.suspensions_in(rids)? };
-    let mut ids = rids.iter().filter_map(|rid| read.iter().find(|row| row.rid == *rid)).map(|row| row.suspension.id);
+    let open = rids.iter().filter_map(|rid| read.iter().find(|row| row.rid == *rid && row.suspension.ending.is_none()));
+    let mut ids = open.map(|row| row.suspension.id);
     Ok(Ok((ids.find(|id| *id != but), walked.tally)))
 }
 

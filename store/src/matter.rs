@@ -338,7 +338,7 @@ fn said<R: ReadRows>(rows: &mut R, row: &IntentRow, limit: usize) -> RowsResult<
         }
         let served = event.served();
         let event: EventView = serde_json::from_str(&served)?;
-        // A refused answer that is among the messages of the conversation for no reader.
+        // No reader sees this refused answer among the messages.
         if event.event_type == RESPONSE_REJECTED && misheard(&event.event_type, &event.payload).is_none() {
             continue;
         }

@@ -167,10 +167,10 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
 /// How many intents wait for the event that meets a full disk.
 const WAITING: usize = 150;
 /// The bytes that are free when it comes: more than the first wakes need, and fewer than all of them.
-const ROOM_BYTES: u64 = 1024 * 1024;
+const ROOM_BYTES: u64 = 4 * 1024 * 1024;
 
 /// An event writes its payload for each intent that it wakes, so the disk may be full in the middle of it. Those that are left wait on, and
-/// the same call wakes them when there is room again: no one twice, and no one never.
+/// the same call wakes them when there is room again: each of them once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_that_a_full_disk_breaks_off_wakes_the_rest_when_there_is_room() {
     if !may_mount().await {

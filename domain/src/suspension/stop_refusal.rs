@@ -45,7 +45,7 @@ pub enum StopRefusal {
         status: String,
     },
     /// The work on the intent is being ended.
-    #[error("HARN-SUS-010: the work on the intent is being ended, so it cannot be resumed")]
+    #[error("HARN-SUS-010: the work on the intent is being ended, so this stop is over and the work cannot be resumed")]
     Ending,
     /// A document came with the stop of an intent whose work is not being ended.
     #[error("the intent is paused or parked, and its work goes on later: a handoff is handed in when the work is ended")]

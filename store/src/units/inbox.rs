@@ -2,8 +2,8 @@
 //!
 //! Guarantee: a question stands at its places from the commit that asks it to the commit that ends it. Mechanism: the rows are written
 //! with the events that imply them, and the row of the question names its places, so that its end finds them by their keys. Failure: a
-//! program of an earlier version, which does not know these rows, leaves the places of the questions that it ends; a list passes over
-//! questions that have ended.
+//! program of an earlier version, which does not know these rows, leaves the places of the questions that it ends, and marks that are not
+//! true any more; a list does not show these questions, and may count them.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;

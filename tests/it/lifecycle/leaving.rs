@@ -144,4 +144,25 @@ on_each_store! {
         leaves(app, &agent, &behind, intent, (Leaves::Revoked, &entry)).await;
         resume(&behind.desk, &id, json!({})).await.ok();
     }
+
+    /// An entry that has lapsed is removed with the next change of the access. An agent that had left by then has no part in a later pause, and
+    /// one that lapses during the pause still has.
+    async fn an_entry_that_lapses_before_the_pause_keeps_no_one_apart(app: &mut TestApp) {
+        let behind = Behind::new(app).await;
+        for (lapses_before, resumed) in [(true, (200, "")), (false, (403, "forbidden"))] {
+            let (agent, operator) = (app.agent(), app.operator());
+            let intent = agent.active_intent().await;
+            let entry = joins(app, &agent, intent, Leaves::Lapsed).await;
+            if lapses_before {
+                leaves(app, &agent, &behind, intent, (Leaves::Lapsed, &entry)).await;
+            }
+            let id = id_of(&pause(&operator, intent, json!({})).await.ok());
+            if !lapses_before {
+                leaves(app, &agent, &behind, intent, (Leaves::Lapsed, &entry)).await;
+            }
+            agent.post(&entries(intent), json!({"principal_id": "another", "permission": "read"})).await.ok();
+            let reply = resume(&behind.desk, &id, json!({})).await;
+            assert_eq!((reply.status, reply.body["code"].as_str().unwrap_or_default()), resumed, "{}", reply.text);
+        }
+    }
 }

@@ -67,6 +67,8 @@ on_each_store! {
             ("a2a", "{".to_owned()),
             ("a2a/message:send", question.to_string()),
             ("a2a/message:stream", question.to_string()),
+            ("a2a/message:send", "{".to_owned()),
+            ("a2a/message:stream", "[]".to_owned()),
             (cancel.as_str(), "{}".to_owned()),
             (configs.as_str(), config.to_string()),
         ];

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::error::{Error, Wants, Words};
 use super::halting;
 use super::handlers::{Reply, activated, is_current, perform, shown, version};
+use super::placing::counted;
 use super::reading::{self, Operation};
 use super::rpc::head;
 use super::streaming::Frame;
@@ -69,17 +70,25 @@ fn media(request: &HttpRequest) -> &'static str {
     if names(ACCEPT) || names(CONTENT_TYPE) { A2A_JSON } else { JSON }
 }
 
+/// Refuses a request of a version that is not served.
+fn of_current_version(request: &HttpRequest) -> Result<(), Error> {
+    let named = version(request);
+    if is_current(&named) {
+        return Ok(());
+    }
+    Err(Error::version(if named.is_empty() { "0.3 over HTTP+JSON; name the version in the header A2A-Version" } else { &named }))
+}
+
 /// Performs a request, if its version is served.
 pub(super) async fn answer(request: HttpRequest, shared: Data<Shared>, operation: Result<Operation, Error>) -> HttpResponse {
     let media = media(&request);
     let frame: Frame = Box::new(|item: &Item| json!(item));
     let performed = async {
-        let named = version(&request);
-        if !is_current(&named) {
-            let named = if named.is_empty() { "0.3 over HTTP+JSON; name the version in the header A2A-Version" } else { &named };
-            return Err(Error::version(named));
+        match of_current_version(&request).and(operation) {
+            Ok(operation) => perform(&request, shared, operation, frame).await,
+            // A request that is not understood answers nothing, so it counts against the limit of its key.
+            Err(error) => Err(counted(&request, &shared).map_or_else(|failure| Error::from(failure, Wants::Other), |()| error)),
         }
-        perform(&request, shared, operation?, frame).await
     };
     let mut response = match performed.await {
         Ok(Reply::Stream(response)) => response,
