@@ -15,7 +15,7 @@ use domain::intent::govern::cost_of;
 use domain::intent::hands::HandsEvent;
 use domain::intent::record::Record;
 use domain::log::{Entry, Envelope, Sealed};
-use domain::people::access::{Entry, Permission};
+use domain::people::access::Permission;
 use domain::suspension::channel::{Route, Way};
 use domain::suspension::delivery::{Delivery, Failover};
 use domain::suspension::{Ending, Question, Resolution, Suspension};
@@ -214,8 +214,10 @@ fn change_access<R: Rows>(rows: &mut R, loaded: &Loaded, change: &AccessEvent) -
         let entries = rows.reads().entries(intent)?;
         // An entry that had lapsed before is removed with the next change, and its agent had left before.
         let is_lost = |row: &EntryRow| {
-            let Entry { principal_id, permission, .. } = &row.entry;
-            principal_id == agent_id && *permission >= Permission::Write && row.entry.is_in_force(stop.suspension.suspended_at)
+            let entry = &row.entry;
+            entry.principal_id == agent_id
+                && entry.permission >= Permission::Write
+                && entry.is_in_force(stop.suspension.suspended_at)
         };
         if entries.iter().any(is_lost) {
             stops::depart(rows, loaded, agent_id)?;
