@@ -368,7 +368,7 @@ fn open(intent: &Intent, id: SuspensionId) -> Result<&Stop, StopRefusal> {
         return Err(StopRefusal::IntentEnded { status: intent.status.as_str().to_owned() });
     }
     let ending = past.suspension.ending.as_ref();
-    // What was closed was not resumed: the end of the work has taken its place, and goes on.
+    // This stop was closed, and not resumed: the end of the work has taken its place, and goes on.
     if ending.is_some_and(|ending| ending.resolution != Resolution::Responded) {
         return Err(StopRefusal::Ending);
     }

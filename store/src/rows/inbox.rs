@@ -26,7 +26,7 @@ pub(crate) struct ListedRow {
     pub(crate) has_ended: bool,
 }
 
-/// What the rows of a question in the inbox say about it, so that a list need not look at the question.
+/// Two marks of a question at a place, by which a list need not read the question itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlaceMarks {
     /// Whether it keeps the owner of the key that asked from answering.

@@ -85,7 +85,7 @@ fn stands(loaded: &Loaded, id: SuspensionId) -> RowsResult<(i64, DateTime<Utc>, 
     Ok((row.rid, due_at(suspension), &row.places))
 }
 
-/// What the rows of a question say about it. A person may stand behind it, or leave it, at a place that it gets later as well.
+/// The marks of a question at its places. A place that it gets later has the marks of that moment.
 fn marks(suspension: &Suspension, question: &Question) -> PlaceMarks {
     let keeps_owner = question.separation.is_some();
     PlaceMarks { keeps_owner, is_plain: !keeps_owner && suspension.quorum.is_none() && suspension.hands.handed.is_empty() }
