@@ -40,8 +40,11 @@ const REFUSED_P99_MILLISECONDS_MAX: f64 = 100.0;
 const ANSWERS: usize = 20;
 /// How often the overload is repeated for figures; the median counts.
 const ROUNDS: usize = 5;
-/// Clients that ask for 8 MiB each and read only the head of the answer.
-const TAKERS: u32 = 40;
+/// Clients that ask for 8 MiB each and read only the head of the answer: more than the server has room for, and so few that a slow
+/// machine has answered the last of them long before the first one has had its time to take an answer.
+const TAKERS: u32 = 16;
+/// The answers of 8 MiB that arrive at least. There is room for seven; how much of each waits in the system's buffers instead changes.
+const TAKEN_MIN: u32 = 4;
 /// The memory that the server may use when large bodies arrive from many clients (half of it is read ahead for 1,000
 /// connections), or when large answers are not taken.
 const RESIDENT_MEBIBYTES_MAX: f64 = 256.0;
@@ -436,15 +439,18 @@ async fn answers_that_nobody_takes_do_not_fill_the_memory() {
         world.agent.ask(json!({"timeout_seconds": 86_400, "context": {"log": "x".repeat(65_000)}})).await;
     }
     let eight_mebibytes = request("GET", "api/v1/suspensions?limit=1000", world.agent.key(), "");
-    let mut takers = Vec::new();
+    let (mut takers, mut given_up) = (Vec::new(), 0);
     for _ in 0..TAKERS {
         let mut wire = Wire::connect(world.address).await.unwrap();
         wire.write(&eight_mebibytes).await.unwrap();
-        wire.head().await.unwrap();
-        takers.push(wire);
+        // A client that is given up may lose even the head.
+        match wire.head().await {
+            Ok(_) => takers.push(wire),
+            Err(_) => given_up += 1,
+        }
     }
     let resident = resident_mebibytes(&world.server);
-    let (mut whole, mut given_up) = (0, 0);
+    let mut whole = 0;
     for mut wire in takers {
         match wire.read().await {
             Ok(answer) => whole += u32::from(answer.status == 200 && answer.body.len() > 8 << 20),
@@ -452,7 +458,7 @@ async fn answers_that_nobody_takes_do_not_fill_the_memory() {
         }
     }
     println!("of {TAKERS} answers nobody took {given_up} were given up, {whole} arrived; {resident:.0} MiB; {}", circumstances());
-    assert!(given_up > 0 && whole >= 8 && given_up + whole == TAKERS, "{given_up} given up, {whole} whole");
+    assert!(given_up > 0 && whole >= TAKEN_MIN && given_up + whole == TAKERS, "{given_up} given up, {whole} whole");
     assert!(resident < resident_mebibytes_max(), "{resident:.0} MiB");
     world.agent.active_intent().await;
     world.server.kill().await;

@@ -32,14 +32,14 @@ use super::export;
 use super::invariants;
 use super::kill::{AGENTS, OPERATORS, World, agent, operator, random, settle};
 
-const RACES_DEFAULT: usize = 240;
+const RACES_DEFAULT: usize = 96;
 const DRILL_SECONDS_DEFAULT: usize = 10;
 /// The most rounds of races, if all that were asked for had the same end.
 const ROUNDS_MAX: usize = 8;
 /// Requests under way at the same time.
 const AT_ONCE: usize = 12;
 /// Questions whose deadlines come while all servers run.
-const DEADLINES: usize = 120;
+const DEADLINES: usize = 60;
 /// How long a look at the checkpoints may take; a server may stand still.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 /// How long writes may fail after the database is back.

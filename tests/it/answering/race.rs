@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 /// The number of questions that two operators answer at once.
-const CONTESTED: usize = 500;
+const CONTESTED: usize = 200;
 /// The number of questions that are answered while their deadline passes.
-const EXPIRING: usize = 128;
+const EXPIRING: usize = 64;
 /// The number of requests under way at the same time.
 const AT_ONCE: usize = 32;
 

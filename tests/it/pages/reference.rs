@@ -9,7 +9,7 @@ use harness::browser::{Browser, BrowserOptions};
 use harness::on_one_store;
 use serde_json::Value;
 
-use crate::pages::looks::{fits, looks};
+use crate::pages::looks::{long_page_fits, looks};
 
 /// The texts that follow each occurrence of `start`, up to `end`.
 fn between<'a>(html: &'a str, start: &str, end: char) -> Vec<&'a str> {
@@ -115,7 +115,7 @@ on_one_store! {
         for (width, dark) in looks() {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
             browser.open(&format!("{}docs", app.base)).await;
-            fits(&browser, "docs", (width, dark)).await;
+            long_page_fits(&browser, "docs", (width, dark)).await;
             let headings = browser.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => Number(h.tagName[1]))").await;
             let levels: Vec<u64> = headings.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
             assert_eq!((levels[0], levels.iter().filter(|level| **level == 1).count()), (1, 1));
