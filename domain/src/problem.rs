@@ -348,6 +348,9 @@ pub enum Rejection {
     /// This server has no key with which it could sign a checkpoint of the log.
     #[error("this server has no key to sign checkpoints with; its own log says why, and PLACET_LOG_KEY_FILE names the key file")]
     LogNotSigned,
+    /// The checkpoint file holds a checkpoint that the log does not extend.
+    #[error("the log does not extend the last checkpoint in the checkpoint file, so it is not signed: it was rolled back or rewritten, or the file is that of another log; the server's own log says more, and an operator who has found out why moves the file away")]
+    LogContradicted,
     /// The content that the request needs was erased.
     #[error("the content was erased, and the server does not have it any more")]
     Redacted,
@@ -529,7 +532,7 @@ impl Rejection {
             | Self::PortfolioTransition { .. }
             | Self::TaskTransition { .. }
             | Self::PlanTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
-            Self::LogNotSigned => entry("log_not_signed", 409, "Log not signed"),
+            Self::LogNotSigned | Self::LogContradicted => entry("log_not_signed", 409, "Log not signed"),
             Self::Redacted => entry("redacted", 410, "The content was erased"),
             Self::QuestionOpen => entry("question_open", 409, "A question is open"),
             Self::IntentNotEnded { .. } => entry("intent_not_ended", 409, "The intent has not ended"),

@@ -7,6 +7,8 @@ use domain::people::person::Person;
 use domain::people::principal::Role;
 use domain::wire::KeyView;
 
+use crate::rows::LogKeyRow;
+
 /// How the tables of a database relate to this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schema {
@@ -69,6 +71,8 @@ pub struct Inspection {
     pub directory: Option<Directory>,
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
+    /// The key that signs the log's checkpoints; known once the tables are of this version and a log has begun.
+    pub log_key: Option<LogKeyRow>,
     /// The last sign of life of a server; known once the tables are of this version.
     pub beat_at: Option<DateTime<Utc>>,
     /// The server's own secret whose name the caller gave, if the server has made it.
@@ -90,6 +94,7 @@ impl Inspection {
             gateways: Vec::new(),
             directory: None,
             held_since: None,
+            log_key: None,
             beat_at: None,
             secret: None,
             was_in_production: false,

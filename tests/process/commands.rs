@@ -433,3 +433,18 @@ async fn work_is_paused_shown_and_resumed() {
     let unknown = operator(&["show", "019ab0f2-0000-7000-8000-000000000000"]).await;
     assert_eq!(unknown.status.code(), Some(3));
 }
+
+/// An erased answer is not told as an empty one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_erased_answer_is_told_as_erased() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Refund order 12345?"]));
+    let question = desk.respond("yes").await;
+    asking.finish().await.succeeded();
+    let admin = desk.site.api("admin", "root").await;
+    let erase = format!("api/v1/intents/{}/redact", question["intent_id"].as_str().unwrap());
+    admin.post(&erase, json!({"legal_basis": "a request"})).await.ok();
+    let list = desk.site.run(desk.with_key(desk.operator.key(), &["list", "--all"])).await;
+    assert!(list.succeeded().contains("the answer was erased since"), "{list:?}");
+    assert!(!list.stdout.contains("answered \"\""), "{list:?}");
+}

@@ -117,6 +117,8 @@ async fn a_healthy_server_has_nothing_to_mend() {
         (vec![], said.checks("warn").iter().filter(|check| **check == "disk").count())
     );
     said.has("configuration", "ok", &["production"]);
+    said.has("configuration", "ok", &["Content is kept for ever", "400 days are recommended"]);
+    said.has("log key", "ok", &["opens the key of the log"]);
     said.has("database", "ok", &["of this version"]);
     said.has("mail", "ok", &["would take mails"]);
     said.has("public URL", "ok", &["leads to this server"]);
@@ -293,6 +295,28 @@ async fn files_that_others_can_read_or_change_are_found() {
         chmod(path, usual);
     }
     examine(&site, &["--dev"]).await.has("permissions", "ok", &[]);
+}
+
+/// The key file of the log is a secret, and without it a server signs nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_file_of_the_log_that_others_can_read_or_that_is_not_the_logs_is_found() {
+    let site = Site::development();
+    let server = site.serve().await;
+    server.signal("TERM").await;
+    server.finish().await;
+    let key = std::path::PathBuf::from(format!("{}.log-key", site.database().display()));
+    examine(&site, &["--dev"]).await.has("log key", "ok", &["opens the key of the log"]);
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o666)).unwrap();
+    examine(&site, &["--dev"]).await.has("permissions", "fail", &["Others can change", "the key file of the log", "chmod 600"]);
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let kept = std::fs::read(&key).unwrap();
+    std::fs::write(&key, "no key\n").unwrap();
+    examine(&site, &["--dev"]).await.has("log key", "warn", &["signs no checkpoints", "failed to use"]);
+    std::fs::remove_file(&key).unwrap();
+    examine(&site, &["--dev"]).await.has("log key", "warn", &["failed to read the key file", "PLACET_LOG_KEY_FILE"]);
+    assert!(!key.exists(), "the doctor makes no file");
+    std::fs::write(&key, kept).unwrap();
+    examine(&site, &["--dev"]).await.has("log key", "ok", &[]);
 }
 
 /// Settings that a server would refuse are a finding like any other: the rest is still examined.

@@ -188,6 +188,8 @@ async fn what_the_command_line_does_to_keys_is_in_the_servers_own_log() {
             "{kind} {of}: {shown:?}"
         );
     }
+    let begun = shown.stdout.lines().find(|line| line.contains("log_key.added")).unwrap();
+    assert!(begun.contains("log_key.added  127.0.0.1"), "the name and the hash of the key are shown: {begun}");
     let lines: Vec<Value> = log(&["--json"]).await.succeeded().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().all(|event| event["log"] == "server"), "{lines:?}");
     assert!(!shown.stdout.contains(&secret) && !shown.stdout.contains(STRONG), "{shown:?}");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::{HoldId, IntentId};
-use crate::base::name::is_same;
+use crate::base::name::is_same_in_any_case;
 
 /// The most holds that are in force at a time: each erasure looks at all of them.
 pub const HOLDS_MAX: usize = 1_000;
@@ -27,7 +27,8 @@ impl HoldScope {
     pub fn covers(&self, intent: IntentId, creator: &str) -> bool {
         match self {
             Self::Everything => true,
-            Self::Agent(agent) => is_same(agent, creator),
+            // A hold that is typed in another case must not let anything be erased.
+            Self::Agent(agent) => is_same_in_any_case(agent, creator),
             Self::Intent(held) => *held == intent,
         }
     }
@@ -60,6 +61,7 @@ mod tests {
         assert!(HoldScope::Everything.covers(one, "bot"));
         let of_agent = HoldScope::Agent("bot".to_owned());
         assert!(of_agent.covers(one, "bot") && of_agent.covers(other, "bot") && !of_agent.covers(one, "bot2"));
+        assert!(of_agent.covers(one, "Bot"), "the case of letters does not matter");
         let of_intent = HoldScope::Intent(one);
         assert!(of_intent.covers(one, "bot") && !of_intent.covers(other, "bot"));
     }

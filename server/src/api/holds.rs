@@ -21,7 +21,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 
 /// Places a legal hold on everything, on the intents of an agent, or on one intent. For admins.
 #[utoipa::path(post, path = "/api/v1/holds", tag = "proofs", request_body = PlaceHoldRequest, responses(
-    (status = 200, body = HoldView), (status = 403), (status = 404, description = "`not_found`: the intent does not exist"),
+    (status = 200, body = HoldView), (status = 403), (status = 404, description = "`not_found`: the intent does not exist, or no key has ever had the agent's name"),
     (status = 409, description = "`too_many_holds`"), (status = 422)))]
 pub(super) async fn place(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;

@@ -102,7 +102,7 @@ pub(super) async fn consistency(request: HttpRequest, shared: Data<Shared>) -> R
 /// Signs a checkpoint now, instead of within ten seconds. The reply is the newest checkpoint, new or not.
 #[utoipa::path(post, path = "/api/v1/admin/checkpoints", tag = "proofs",
     responses((status = 201, body = LogCheckpointView), (status = 403),
-    (status = 409, description = "`log_not_signed`: this server has no key to sign with")))]
+    (status = 409, description = "`log_not_signed`: this server has no key to sign with, or the log does not extend the checkpoint file")))]
 pub(super) async fn sign(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     authorize(&caller.principal, Action::SignTree, Object::Server)?;

@@ -34,7 +34,7 @@ fn receipt_id(request: &HttpRequest) -> Result<ReceiptId, Rejection> {
 /// Gives the receipt of an answered question, and makes it if there is none. For agents that may read the intent, operators and admins.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/receipt", tag = "receipts", params(("suspension_id" = String, Path)),
     responses((status = 200, body = ReceiptView), (status = 403), (status = 404),
-    (status = 409, description = "`not_answered`: no person answered the question, or before this server made receipts; `log_not_signed`: this server has no key to sign with")))]
+    (status = 409, description = "`not_answered`: no person answered the question, or before this server made receipts; `log_not_signed`: this server has no key to sign with, or the log does not extend the checkpoint file")))]
 pub(super) async fn issue(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = suspension_id(&request)?;
@@ -48,7 +48,7 @@ pub(super) async fn issue(request: HttpRequest, shared: Data<Shared>) -> Result<
 #[utoipa::path(get, path = "/api/v1/receipts/{receipt_id}", tag = "receipts",
     params(("receipt_id" = String, Path), ("format" = Option<String>, Query)),
     responses((status = 200, content((ReceiptView = "application/json"), (Vec<u8> = "application/cose"))), (status = 403), (status = 404),
-    (status = 409, description = "`log_not_signed`: this server has no key to sign with"), (status = 422)))]
+    (status = 409, description = "`log_not_signed`: this server has no key to sign with, or the log does not extend the checkpoint file"), (status = 422)))]
 pub(super) async fn read(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let mut query = Query::new(request.query_string());
@@ -86,7 +86,7 @@ async fn proved(shared: &Shared, caller: &Caller, id: ReceiptId) -> Result<Prove
 #[utoipa::path(post, path = "/api/v1/receipts/{receipt_id}/consume", tag = "receipts", request_body = ConsumeReceiptRequest,
     params(("receipt_id" = String, Path)), responses(
     (status = 200, body = ReceiptView), (status = 403, description = "`self_response`: the asker's own key; `forbidden`"), (status = 404),
-    (status = 409, description = "`receipt_used`, `receipt_revoked`; `receipt_mismatch`: the receipt is about another action, or says another answer; `log_not_signed`: this server has no key to sign with"), (status = 422)))]
+    (status = 409, description = "`receipt_used`, `receipt_revoked`; `receipt_mismatch`: the receipt is about another action, or says another answer; `log_not_signed`: this server has no key to sign with, or the log does not extend the checkpoint file"), (status = 422)))]
 pub(super) async fn consume(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
@@ -102,7 +102,7 @@ pub(super) async fn consume(request: HttpRequest, shared: Data<Shared>) -> Resul
 #[utoipa::path(post, path = "/api/v1/receipts/{receipt_id}/revoke", tag = "receipts", request_body = RevokeReceiptRequest,
     params(("receipt_id" = String, Path)), responses(
     (status = 200, body = ReceiptView), (status = 403), (status = 404),
-    (status = 409, description = "`receipt_used`, `receipt_revoked`; `log_not_signed`: this server has no key to sign with"), (status = 422)))]
+    (status = 409, description = "`receipt_used`, `receipt_revoked`; `log_not_signed`: this server has no key to sign with, or the log does not extend the checkpoint file"), (status = 422)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

@@ -152,6 +152,14 @@ impl Ending {
 
     /// One line for people.
     pub(in crate::cli) fn words(self, record: &SuspensionRecord) -> String {
+        if record.redacted && matches!(self, Self::Answered | Self::Declined | Self::Fallback) {
+            let what = if self == Self::Fallback {
+                "no person answered in time, and the fallback"
+            } else {
+                "a person answered, and the answer"
+            };
+            return format!("{what} was erased since");
+        }
         let value = truncated(&inert_line(&self.value(record).unwrap_or_default()), VALUE_CHARS_MAX);
         match self {
             Self::Answered | Self::Declined => {

@@ -191,7 +191,7 @@ fn in_a_line_of_the_server(event: &ServerEventView) -> String {
     let word = |word: &str| text::truncated(&inert_line(word), WORD_CHARS_MAX);
     let of = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
     let role = event.payload.get("role").and_then(Value::as_str).map(|role| format!(", {}", word(role))).unwrap_or_default();
-    let object = match ["intent_id", "hold_id", "address", "session_id", "format"]
+    let object = match ["intent_id", "hold_id", "address", "session_id", "format", "key"]
         .into_iter()
         .find(|member| event.payload.contains_key(*member))
     {

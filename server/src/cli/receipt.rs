@@ -10,8 +10,10 @@ use clap::{Args, Subcommand};
 use placet::{Decision, LogKeys, Signed, VerifyingKey, verify_receipt, verify_signature};
 use verify::command::read_passkeys;
 
+use super::margins::Margins;
 use super::question;
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, print, print_json, print_laid_out};
+use crate::terminal::columns;
 
 /// The exit code for a receipt that is not accepted, or without the signature of a passkey that the caller demands.
 const REFUSED: u8 = 1;
@@ -129,6 +131,9 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
     if json {
         return print_json(&serde_json::to_value(decision)?);
     }
+    // An agent's words go on behind a bar, so no line of a question looks like a line of ours.
+    let margins = Margins(columns());
+    let words = |name: &str, text: &str| margins.labelled(&inert_line(text), &format!("{name:<14} "));
     let line = |name: &str, text: &str| format!("{name:<14} {}", inert_line(text));
     let answer = match &decision.meaning {
         Some(meaning) => format!("{} ({meaning})", decision.value),
@@ -136,10 +141,10 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
     };
     let lines = [
         "The receipt is genuine.".to_owned(),
-        line("question", &decision.question),
-        line("asked by", &decision.asked_by),
-        line("answer", &answer),
-        line("answered by", &format!("{} ({})", decision.responded_by, decision.role)),
+        words("question", &decision.question),
+        words("asked by", &decision.asked_by),
+        words("answer", &answer),
+        words("answered by", &format!("{} ({})", decision.responded_by, decision.role)),
         line("passkey", signature(signed)),
         line("answered at", &domain::base::time::rfc3339(decision.responded_at)),
         line("action digest", &decision.action_digest.to_string()),

@@ -251,6 +251,7 @@ impl From<Rejection> for Failure {
             | Rejection::PlanTransition { .. }
             | Rejection::CheckpointNotOpen { .. }
             | Rejection::LogNotSigned
+            | Rejection::LogContradicted
             | Rejection::NotAnswered
             | Rejection::Redacted
             | Rejection::QuestionOpen

@@ -32,6 +32,9 @@ pub(crate) struct Settings {
     /// Whether agents may ask by A2A; an older server does not tell.
     #[serde(default)]
     pub(crate) a2a: bool,
+    /// Whether content is kept for ever, because no retention is set; an older server does not tell.
+    #[serde(default)]
+    pub(crate) keeps_for_ever: bool,
 }
 
 /// Whether a question that names no person is sent to operators, or to the chat room of a default channel.
@@ -57,6 +60,7 @@ impl Settings {
             has_mail_server: config.mail.is_some(),
             mail_may_be_plain: config.mail.as_ref().is_some_and(|mail| mail.allow_insecure),
             a2a: config.a2a.enabled,
+            keeps_for_ever: config.retention.is_none(),
         }
     }
 }

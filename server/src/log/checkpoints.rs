@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use domain::problem::Rejection;
 use proof::key::SigningKey;
 use store::{CheckpointRow, Store, StoreError};
 use tokio::sync::{Mutex, watch};
@@ -48,7 +49,8 @@ impl Checkpoints {
     ///
     /// # Errors
     ///
-    /// The store is away, or the tree is not an extension of the last one that was signed, or of the last checkpoint in the file.
+    /// The store is away, or the tree is not an extension of the last one that was signed. [`Rejection::LogContradicted`] if it is no
+    /// extension of the last checkpoint in the file; the reason is in the server's own log.
     pub async fn turn(&self) -> Result<Option<CheckpointRow>, StoreError> {
         self.follow_key().await?;
         while self.store.extend_tree().await? {}
@@ -60,9 +62,8 @@ impl Checkpoints {
         let end = match compared {
             Compared::Extends(end) => Ok(end),
             Compared::Contradicts(why) => {
-                return Err(StoreError::Failed(anyhow::anyhow!(
-                    "{why}; nothing is signed until an operator has found out why and has moved the file away"
-                )));
+                tracing::error!(why, "nothing is signed until an operator has found out why and has moved the file away");
+                return Err(Rejection::LogContradicted.into());
             }
             Compared::Unreadable(error) => Err(error),
         };
@@ -143,6 +144,8 @@ impl Checkpoints {
                 error = %format!("{why:#}"),
                 "failed to add events to the tree of the log, or to sign it; trying again"
             ),
+            // The turn has logged the reason.
+            Err(StoreError::Rejected(_)) => {}
             Err(error) => tracing::warn!(error = %error, "failed to add events to the tree of the log; trying again"),
         }
     }

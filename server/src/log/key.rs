@@ -99,7 +99,7 @@ fn make(path: &Path, text: &str) -> anyhow::Result<()> {
 /// # Errors
 ///
 /// A file that is missing, or that does not open this key.
-pub(super) fn reopen(path: Option<&Path>, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> {
+pub(crate) fn reopen(path: Option<&Path>, in_force: &LogKeyRow) -> anyhow::Result<SigningKey> {
     open_with(read(path)?, in_force)
 }
 

@@ -99,6 +99,7 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         seen.beat_at = beat_at.map(|at| at.0);
         let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
+        seen.log_key = rows::tree::log_keys(&mut conn)?.pop();
         seen.directory = Some(Directory { people: rows::people::all(&mut conn)?, groups: rows::groups::all(&mut conn)? });
     }
     Ok(Examination {

@@ -4,6 +4,7 @@
 //! row of the log's end, so one waits for the other. Failure: an erasure that was first is done, and the hold covers what is left.
 
 use domain::base::ids::{HoldId, IntentId};
+use domain::base::name::is_same_in_any_case;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::{HoldChanged, ServerEvent};
 use domain::people::hold::{HOLDS_MAX, Hold, HoldScope};
@@ -16,7 +17,8 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult};
 use crate::surroundings::Env;
 
-/// Places a hold. `NotFound` for a hold on an intent that does not exist.
+/// Places a hold. `NotFound` for a hold on an intent that does not exist, or on an agent whose name no key has ever had: a hold on
+/// nothing would calm people for no reason.
 pub(crate) fn place<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -30,9 +32,12 @@ pub(crate) fn place<R: Rows>(
         Ok(hold) => hold.clone(),
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
-    if let HoldScope::Intent(id) = scope
-        && rows.reads().intent(id)?.is_none()
-    {
+    let exists = match &scope {
+        HoldScope::Everything => true,
+        HoldScope::Intent(id) => rows.reads().intent(*id)?.is_some(),
+        HoldScope::Agent(name) => rows.reads().keys()?.iter().any(|key| is_same_in_any_case(&key.name, name)),
+    };
+    if !exists {
         return Ok(Err(Rejection::NotFound));
     }
     server_log::begin(rows, env)?;

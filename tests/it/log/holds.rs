@@ -59,6 +59,21 @@ on_each_store! {
         assert_eq!(events(app, "hold.lifted").await.len(), 3, "a hold is lifted once");
     }
 
+    /// Names of agents are compared without the case of letters where a difference would let something be erased. A key that is
+    /// revoked has left intents behind.
+    async fn a_hold_names_an_agent_in_any_case(app: &mut TestApp) {
+        let other = app.new_key(Role::Agent, "other-agent").await;
+        let intent = Api::new(&app.base, Some(&other)).completed_intent().await;
+        let keys = app.api(Role::Admin).get("api/v1/keys").await.ok();
+        let key = keys["keys"].as_array().unwrap().iter().find(|key| key["name"] == "other-agent").unwrap()["id"].clone();
+        let admin = app.api(Role::Admin);
+        admin.send(admin.request("DELETE", &format!("api/v1/keys/{}", key.as_str().unwrap()))).await.ok();
+        let hold = place(app, json!({"kind": "agent", "id": "Other-AGENT"})).await.ok();
+        assert_eq!(redact(app, intent).await.problem(), (409, "legal_hold"));
+        lift(app, &hold["id"]).await.ok();
+        assert_eq!(redact(app, intent).await.status, 200);
+    }
+
     /// A hold and an erasure at the same time: either the hold was first, and nothing is erased, or the erasure was.
     async fn a_hold_and_an_erasure_do_not_pass_each_other(app: &mut TestApp) {
         for _ in 0..8 {
@@ -78,6 +93,7 @@ on_each_store! {
     async fn a_hold_that_covers_nothing_is_refused(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
         assert_eq!(place(app, json!({"kind": "intent", "id": uuid::Uuid::from_u128(7)})).await.problem(), (404, "not_found"));
+        assert_eq!(place(app, json!({"kind": "agent", "id": "test-agnet"})).await.problem(), (404, "not_found"));
         for scope in [json!({"kind": "agent", "id": ""}), json!({"kind": "intent"}), json!({"kind": "intent", "id": "x"}), json!({"kind": "all"}), json!("everything"), json!(null)] {
             assert_eq!(place(app, scope.clone()).await.status, 422, "{scope}");
         }

@@ -158,7 +158,9 @@ on_each_store! {
         rewritten(app).await;
         app.restart().await;
         let refused = app.checkpoints().turn().await.unwrap_err();
-        assert!(format!("{refused:?}").contains("does not extend the last checkpoint"), "{refused:?}");
+        assert!(format!("{refused}").contains("does not extend the last checkpoint"), "{refused:?}");
+        assert_eq!(app.api(Role::Admin).post("api/v1/admin/checkpoints", json!({})).await.problem(), (409, "log_not_signed"));
+        assert_eq!(app.api(Role::Auditor).get("api/v1/export").await.problem(), (409, "log_not_signed"));
         assert_eq!(metric(app, "placet_log_place_contradicts{place=\"file\"}").await, "1");
         assert_eq!(rows::number(app, "SELECT count(*) AS number FROM checkpoints").await, 0, "nothing is signed");
         let (intent, suspension) = app.ask(json!({})).await;

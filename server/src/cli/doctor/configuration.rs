@@ -20,12 +20,7 @@ pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
     let settings = Settings::of(config, config.listen);
     let mut findings = vec![Finding::ok(CHECK, format!("The settings fit together: {}.", summary(&settings)))];
     findings.extend(wise(&settings));
-    if config.retention.is_none() && !settings.development {
-        let what = format!(
-            "Content is kept for ever, because retention.days is not set; {RETENTION_DAYS_RECOMMENDED} days are recommended."
-        );
-        findings.push(Finding::ok(CHECK, what));
-    }
+    findings.extend(retention(&settings));
     findings
 }
 
@@ -37,7 +32,18 @@ pub(super) fn running(address: &Url, settings: &Settings) -> Vec<Finding> {
     );
     let mut findings = vec![Finding::ok(CHECK, what)];
     findings.extend(wise(settings));
+    findings.extend(retention(settings));
     findings
+}
+
+/// Content that is kept for ever is no fault, but a decision that an operator should have made.
+fn retention(settings: &Settings) -> Option<Finding> {
+    (settings.keeps_for_ever && !settings.development).then(|| {
+        let what = format!(
+            "Content is kept for ever, because retention.days is not set; {RETENTION_DAYS_RECOMMENDED} days are recommended."
+        );
+        Finding::ok(CHECK, what)
+    })
 }
 
 fn summary(settings: &Settings) -> String {

@@ -9,6 +9,7 @@ mod database;
 mod deep;
 mod finding;
 mod gateways;
+mod log_key;
 mod login;
 mod mail;
 mod people;
@@ -97,6 +98,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         findings.extend(mail::check(config, running.as_ref().map(|(_, settings)| settings)).await);
         findings.extend(webhooks::check(config).await);
         findings.extend(checkpoint_file::check(config));
+        findings.extend(log_key::check(config, inspection.as_ref()));
     }
     let settings = match (&running, &config) {
         (Some((_, settings)), _) => Some(settings.clone()),
@@ -144,7 +146,8 @@ async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut 
         }
         None => (None, None),
     };
-    permissions::check(args, path.as_deref(), findings);
+    let log_key = config.as_ref().ok().and_then(|config| config.log.key_file.as_deref());
+    permissions::check(args, path.as_deref(), log_key, findings);
     inspection
 }
 

@@ -7,13 +7,18 @@ use crate::config::ServeArgs;
 
 /// Examines the data folder, the database and the files that hold settings.
 #[cfg(unix)]
-pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Vec<Finding>) {
+pub(super) fn check(args: &ServeArgs, database: Option<&Path>, log_key: Option<&Path>, findings: &mut Vec<Finding>) {
     let before = findings.len();
     if let Some(database) = database {
         folder(database, findings);
         for ending in ["", "-wal", "-shm"] {
             secret("It holds questions and answers.", &store::sqlite::beside(database, ending), false, findings);
         }
+    }
+    if let Some(log_key) = log_key {
+        let why =
+            "It is the key file of the log: a program that reads it and the database signs checkpoints in this server's name.";
+        secret(why, log_key, false, findings);
     }
     if let Some(file) = crate::config::secret_file(super::SMTP_URL) {
         secret("It holds the mail server's password.", &file, true, findings);
@@ -42,7 +47,7 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
 
 /// Other systems have other permissions, so there is no check.
 #[cfg(not(unix))]
-pub(super) fn check(_: &ServeArgs, _: Option<&Path>, _: &mut Vec<Finding>) {}
+pub(super) fn check(_: &ServeArgs, _: Option<&Path>, _: Option<&Path>, _: &mut Vec<Finding>) {}
 
 #[cfg(unix)]
 const CHECK: &str = "permissions";

@@ -38,7 +38,7 @@ mod suspensions;
 mod tasks;
 mod timers;
 mod tokens;
-mod tree;
+pub(super) mod tree;
 mod unsent;
 mod wakes;
 

@@ -8,6 +8,7 @@ use domain::log::Sealed;
 
 use super::Writing;
 use crate::columns::{SealedColumns, sealed_of};
+use crate::postgres::connection::Connection;
 use crate::postgres::session::Session;
 use crate::rows::{CheckpointRow, Code, LogKeyRow, Place, ReadTree, RowsError, RowsResult, Run, Source, TreeRow, WriteTree};
 use crate::schema::{
@@ -113,6 +114,13 @@ impl WriteTree for Writing<'_> {
         diesel::insert_into(log_keys::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
+}
+
+/// The keys of the log, oldest first.
+pub(crate) fn log_keys(conn: &mut Connection) -> RowsResult<Vec<LogKeyRow>> {
+    let columns = (log_keys::name, log_keys::public, log_keys::sealed, log_keys::signature);
+    let all = log_keys::table.filter(log_keys::rid.gt(0)).order(log_keys::rid).select(columns);
+    all.load::<LogKeyColumns>(conn)?.into_iter().map(log_key_of).collect()
 }
 
 impl ReadTree for Session {
@@ -231,8 +239,6 @@ impl ReadTree for Session {
     }
 
     fn log_keys(&mut self) -> RowsResult<Vec<LogKeyRow>> {
-        let columns = (log_keys::name, log_keys::public, log_keys::sealed, log_keys::signature);
-        let all = log_keys::table.filter(log_keys::rid.gt(0)).order(log_keys::rid).select(columns);
-        all.load::<LogKeyColumns>(self.conn()?)?.into_iter().map(log_key_of).collect()
+        log_keys(self.conn()?)
     }
 }
