@@ -6,10 +6,13 @@
 An earlier key of the log counts for the statement alone: a key given with --key must have signed the checkpoint. Does not say whether
 a receipt was used or revoked: only the server knows that. ACTION is a file with the JSON of the action that you are about to take: its
 digest must be that of the action that was approved. Does not check passkeys. Prints a line for each file.
-Exit codes: 0 all receipts are genuine, 1 one is not accepted, 2 one cannot be read.
+Exit codes: 0 all receipts are genuine, 1 one is not accepted, 2 one or ACTION cannot be read, or the arguments are wrong.
 """
 import argparse, base64, sys
-from standards import Fault, canonical, check_note, decoded, is_number, is_signed, parse, read_key, require, root_of, sha256
+try:
+    from standards import Fault, canonical, check_note, decoded, is_number, is_signed, parse, read_key, require, root_of, sha256, shown
+except ModuleNotFoundError:
+    sys.exit(print("receipt.py needs the file standards.py in its folder: fetch docs/verifier/standards.py of Placet as well", file=sys.stderr) or 2)
 
 MEMBERS = {"placet_receipt", "decision", "signature", "event", "leaf", "proof", "checkpoint"}
 CONTENT_TYPE, FILE_MAX, CONTENT_MAX, PATH_MAX = b"application/placet-decision+json", 1024 * 1024, 512 * 1024, 48
@@ -80,11 +83,6 @@ def verify(data, keys, earlier):
     return decision
 
 
-def digest_of(path):
-    with open(path, "rb") as file:
-        return hash_text(canonical(parse(file.read())))
-
-
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--key", action="append", required=True)
@@ -95,17 +93,25 @@ def main():
     keys, earlier = ([key for text in texts for key in read_key(text)] for texts in (given.key, given.earlier_key))
     if len(keys) + len(earlier) < len(given.key) + len(given.earlier_key):
         arguments.error("a key is not NAME+HASH+KEY of an Ed25519 key")
+    action = None
+    if given.action is not None:
+        try:
+            with open(given.action, "rb") as file:
+                action = hash_text(canonical(parse(file.read())))
+        except (OSError, Fault) as error:
+            reason = getattr(error, "strerror", None) or f"it is no JSON ({error})"
+            arguments.error(f"the file {shown(given.action)}, given with --action, cannot be read: {reason}")
     for name in given.files:
         try:
             with open(name, "rb") as file:
                 decision = verify(file.read(FILE_MAX + 1), keys, earlier)
-            require(not given.action or decision.get("action_digest") == digest_of(given.action), "other_action")
+            require(action is None or decision.get("action_digest") == action, "other_action")
             said = f"genuine: {decision.get('value')!a} by {decision.get('responded_by')!a} at {decision.get('responded_at')!a}"
         except OSError as error:
             said, code = f"cannot be read: {error.strerror}", 2
         except Fault as fault:
             said, code = f"not accepted: {fault}{HINTS.get(str(fault), '')}", max(code, 1)
-        print(f"{name}: {said}")
+        print(f"{shown(name)}: {said}")
     return code
 
 

@@ -1,4 +1,4 @@
-"""The standards that verify.py uses: canonical JSON (RFC 8785), Ed25519 (RFC 8032), signed notes (C2SP), and proofs (RFC 9162).
+"""The standards that verify.py and receipt.py use: canonical JSON (RFC 8785), Ed25519 (RFC 8032), signed notes (C2SP), and proofs (RFC 9162).
 
 Needs Python 3.9 and nothing else. A fault raises its code.
 """
@@ -21,6 +21,11 @@ class Fault(Exception):
 def require(condition, code):
     if not condition:
         raise Fault(code)
+
+
+def shown(text):
+    """The text on one line of a terminal: a character that is not printed stands as its escape."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def sha256(*parts):

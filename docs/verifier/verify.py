@@ -6,10 +6,14 @@
 Checks the header, the form and hash of each event, the chain of each log, the tree or the proofs, the signatures, erased events, the
 manifest, kept checkpoints, and that several exports of one log agree. It does not replay decisions: whether an answer was allowed, and
 whether a passkey signed it, is not checked. It stops at the first fault of a file, and holds the end of each log in memory. Prints a line
-for each file. Exit codes: 0 all files are verified, 1 one is not, 2 one cannot be read.
+for each file. Exit codes: 0 all files are verified, 1 one is not, 2 one cannot be read or the
+arguments are wrong.
 """
 import argparse, base64, collections, hashlib, re, sys
-from standards import Fault, canonical, check_note, decoded, is_number, is_succession, parse, read_key, require, root_of, root_over, sha256, successors
+try:
+    from standards import Fault, canonical, check_note, decoded, is_number, is_succession, parse, read_key, require, root_of, root_over, sha256, shown, successors
+except ModuleNotFoundError:
+    sys.exit(print("verify.py needs the file standards.py in its folder: fetch docs/verifier/standards.py of Placet as well", file=sys.stderr) or 2)
 
 BYTES_32, UUID, ANY = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(?s:.*)"
 HASH, LINE_MAX = "sha256:" + BYTES_32, 4 * 1024 * 1024
@@ -217,11 +221,17 @@ def main():
     keys = [key for text in options.key for key in read_key(text)]
     if len(keys) < len(options.key) or not (keys or options.trust_export_key):
         parser.error("give the log's public key: --key NAME+HASH+KEY")
-    texts = [open(path, encoding="utf-8", newline="").read() for path in options.checkpoint]
-    kept = [note for text in texts for note in pieces(text)]
+    kept = []
+    for path in options.checkpoint:
+        try:
+            with open(path, encoding="utf-8", newline="") as file:
+                kept += pieces(file.read())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+            parser.error(f"the file {shown(path)}, given with --checkpoint, cannot be read: {reason}")
     results = verify(options.files, keys, kept, options.trust_export_key)
     for path, (verdict, code, line) in zip(options.files, results):
-        print(f"{verdict}  {path}" + (f": {code}, line {line}" if line else f": {code}" if code else ""))
+        print(f"{verdict}  {shown(path)}" + (f": {code}, line {line}" if line else f": {code}" if code else ""))
     return max(["verified", "not_verified", "failed"].index(verdict) for verdict, _, _ in results)
 
 if __name__ == "__main__":

@@ -227,6 +227,7 @@ impl Body {
             let text = "The export has too many types of events to compare their counts with the manifest.";
             report.not_checkable("types", None, text);
         }
+        remark_replay(report, self.tally.of_receipts());
         remark(report, self.header.kind, erased, skipped_links, is_computed);
         Ok(())
     }
@@ -307,6 +308,20 @@ fn check_root(
         findings.add(Place::default(), Code::RootDiffers, text);
     }
     is_computed
+}
+
+/// Says what a replay never shows.
+fn remark_replay(report: &mut Report, of_receipts: u64) {
+    if report.decisions > 0 {
+        let text = "The server alone says what people were shown: the presented_hash of an answer is not computed anew, nor its \
+                    action_digest if the question proposed no action.";
+        report.not_checkable("presented", None, text);
+    }
+    if of_receipts > 0 {
+        let text =
+            "Receipts are not replayed: by which key one was used or revoked, and whether that was allowed, is not checked.";
+        report.not_checkable("receipts", Some(of_receipts), text);
+    }
 }
 
 /// Says what a verification of this export cannot show.

@@ -16,12 +16,13 @@ use crate::progress::Progress;
 use crate::report::Verdict;
 use crate::words::words;
 
-/// The exit code for a file that cannot be read, and for wrong arguments.
+/// The exit code for a file that cannot be read, and for a missing key.
 const UNREADABLE: u8 = 2;
 
 /// The meaning of the exit codes, for the help of both programs.
-pub const EXIT_CODES: &str =
-    "Exit codes: 0 if everything is right, 1 if something is wrong, 2 if a file cannot be read or the arguments are wrong.";
+pub const EXIT_CODES: &str = "\
+Exit codes: 0 if everything is right, 1 if something is wrong, 2 if a file cannot be read or no key is given.
+A command line that cannot be understood ends placet-verify with 2, and placet verify with 3, as each command of placet.";
 
 /// The arguments of the command.
 #[derive(Debug, Args)]

@@ -60,7 +60,8 @@ impl Targets {
             let head = match TreeHead::read(note) {
                 Ok(head) => head,
                 Err(error) => {
-                    refuse(None, Code::KeptForm, format!("The kept checkpoint {file} cannot be read: {error}."));
+                    let text = format!("The file {file}, given as one with checkpoints, holds something else: {error}.");
+                    refuse(None, Code::KeptForm, text);
                     continue;
                 }
             };

@@ -54,6 +54,12 @@ impl Tally {
         self.has_more_types
     }
 
+    /// How many events about receipts there are.
+    pub(crate) fn of_receipts(&self) -> u64 {
+        let of_receipts = self.by_type.iter().filter(|(event_type, _)| event_type.starts_with(b"\"receipt."));
+        of_receipts.map(|(_, count)| count).sum()
+    }
+
     /// Compares a manifest with the counts, the header, and the hash of all bytes before it.
     pub(crate) fn check(&self, manifest: &Seen, header: &Header, head: Option<&TreeHead>, findings: &mut Findings) {
         let Seen { place, value, hash_before, has_lost } = manifest;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use domain::base::text::visible_line;
 
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::report::{Comparison, Kind, Report, Verdict};
 
 /// How many findings are shown.
@@ -127,6 +127,12 @@ fn place(finding: &Finding) -> String {
     if parts.is_empty() { String::new() } else { format!("{}: ", parts.join(", ")) }
 }
 
+/// Whether nothing is wrong but that a file with kept checkpoints holds something else.
+fn is_of_kept_files(report: &Report) -> bool {
+    // If there are more findings than are kept, the others are not known.
+    report.findings_count == report.findings.len() as u64 && report.findings.iter().all(|finding| finding.code == Code::KeptForm)
+}
+
 fn next(report: &Report) -> &'static str {
     match report.verdict {
         Verdict::Verified if report.kind == Some(Kind::Selection) => {
@@ -135,6 +141,10 @@ fn next(report: &Report) -> &'static str {
         Verdict::Verified => {
             "keep this file in a place that the log's holder cannot change. Next time verify both files together, so that a \
              rewritten log is noticed."
+        }
+        Verdict::NotVerified if is_of_kept_files(report) => {
+            "no fault of the export was found, but it was not compared with that file. Give the file in which you kept checkpoints \
+             of this log, or verify without it."
         }
         Verdict::NotVerified => {
             "do not rely on this export, and keep the file as it is. Ask for a new export; if that has the same fault, ask the \

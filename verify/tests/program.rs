@@ -111,6 +111,33 @@ fn a_report_says_what_was_checked_and_what_not() {
     assert!(usage.contains("no key is given") && usage.contains("--key-file"), "{usage}");
 }
 
+/// `placet verify` shows the same help, and ends with another code than this program if its command line cannot be understood.
+#[test]
+fn the_help_names_the_codes_of_both_programs() {
+    let help = text(&run(&["--help"]).stdout);
+    assert!(help.contains("2 if a file cannot be read or no key is given"), "{help}");
+    assert!(help.contains("ends placet-verify with 2, and placet verify with 3"), "{help}");
+}
+
+/// A person who gives a wrong file does not accuse the log's holder.
+#[test]
+fn a_file_without_checkpoints_is_not_the_fault_of_the_export() {
+    let site = Site::new();
+    let key = format!("--key={}", site.key);
+    std::fs::write(site.file("empty"), "").unwrap();
+    for wrong in ["empty", "whole"] {
+        let output = run(&[&key, &format!("--checkpoint={}", site.name(wrong)), &site.name("whole")]);
+        let report = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{wrong}: {report}");
+        let file = format!("The file {}, given as one with checkpoints, holds something else", site.name(wrong));
+        assert!(report.contains(&file) && report.contains("(kept_form)"), "{wrong}: {report}");
+        assert!(report.contains("no fault of the export was found") && !report.contains("do not rely"), "{wrong}: {report}");
+    }
+    // A fault of the export counts beside it.
+    let report = text(&run(&[&key, &format!("--checkpoint={}", site.name("empty")), &site.name("tampered")]).stdout);
+    assert!(report.contains("do not rely on this export"), "{report}");
+}
+
 #[test]
 fn a_program_reads_the_report_as_json() {
     let site = Site::new();

@@ -20,6 +20,7 @@ use super::change::at_least;
 use super::course::{Course, Due, Happened};
 use super::doubt::{Doubt, Doubts, Fault, Judged};
 use super::keys::{Acted, SHOWN_MAX};
+use super::links::Link;
 use super::rebuilt;
 use super::standing::{Claim, Standing};
 use crate::finding::Code;
@@ -85,7 +86,7 @@ impl Course<'_> {
         let role = if is_gateway { Role::Channel } else { Role::Operator };
         let (subject, assurance) = (&*taken.taken_back_by, Assurance::ApiKey);
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential: taken.credential })?;
-        self.was_sent_to(open, event, taken.credential)?;
+        let by_link = self.was_sent_to(open, event, taken.credential)?;
         let by = &who.principal;
         let respond = Respond {
             claimed_responded_by: (by.role == Role::Channel).then(|| taken.person.clone()),
@@ -104,6 +105,7 @@ impl Course<'_> {
             doubts.insert(Doubt::Clock);
         }
         doubts.extend(who.doubts);
+        doubts.extend(by_link);
         Ok(doubts)
     }
 
@@ -122,9 +124,9 @@ impl Course<'_> {
         let subject = answer.responded_by.as_deref().unwrap_or_default();
         let Resumed { role, assurance, credential, .. } = *answer;
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
-        self.was_sent_to(&open, event, credential)?;
+        let mut doubts = self.was_sent_to(&open, event, credential)?;
         let mut by = who.principal.clone();
-        let mut doubts = who.doubts;
+        doubts.extend(who.doubts);
         if let Some(assertion) = &answer.assertion {
             doubts.extend(self.passkeys.signed(event, answer, assertion)?);
             by.assurance = Assurance::Passkey;
@@ -202,19 +204,8 @@ impl Course<'_> {
     }
 
     /// Refuses an answer by the link of a message that was about another question, or went to another person.
-    pub(super) fn was_sent_to(&self, open: &Suspension, event: &Happened, credential: Option<Credential>) -> Result<(), Fault> {
-        let Some(Credential::EmailLink(id)) = credential else { return Ok(()) };
-        // If the message is not known yet, its report may come later than the answer.
-        let Some((asked, recipient)) = self.messages.get(&id) else { return Ok(()) };
-        if *asked == open.id && *recipient == event.actor {
-            return Ok(());
-        }
-        let text = format!(
-            "{} answered by the link of a message that went to {} or was about another question.",
-            quoted(&event.actor, SHOWN_MAX),
-            quoted(recipient, SHOWN_MAX)
-        );
-        Err(Fault::new(Code::AnswerNotAllowed, text))
+    pub(super) fn was_sent_to(&self, open: &Suspension, event: &Happened, credential: Option<Credential>) -> Judged {
+        self.links.judge(Link::of(event, open.id, credential).as_ref())
     }
 
     /// An answer is refused only after the question has ended, and for that reason.

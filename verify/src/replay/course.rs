@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use chrono::{DateTime, Utc};
-use domain::base::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::base::ids::{IntentId, SuspensionId};
 use domain::intent::Intent;
 use domain::intent::event::Event;
 use domain::intent::evolve::evolve;
@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::doubt::{Decisions, Doubt, Doubts, Fault, Judged};
 use super::keys::{Keys, stranger};
 use super::kind::Kind;
+use super::links::{Link, Links, Strays};
 use super::parts::Parts;
 use super::passkeys::Passkeys;
 use super::people::People;
@@ -29,7 +30,7 @@ use crate::finding::{Code, Findings, Place};
 /// How many ended questions of an intent are kept; an answer to an older one is not judged.
 const ENDED_MAX: usize = 5_000;
 /// How many messages, agents and portfolios of an intent are kept.
-const OTHERS_MAX: usize = 10_000;
+pub(super) const OTHERS_MAX: usize = 10_000;
 /// The most bytes of the name of a person or an agent that is kept. A name in an event that is longer was forged.
 pub(super) const NAME_BYTES_MAX: usize = 2_000;
 
@@ -78,8 +79,10 @@ pub(super) struct Course<'k> {
     pub(super) knows_creator: bool,
     /// The questions that are open, without their texts.
     pub(super) questions: HashMap<SuspensionId, Question>,
-    /// The messages: their questions and recipients.
-    pub(super) messages: HashMap<DeliveryId, (SuspensionId, String)>,
+    /// The messages, and the decisions by their links.
+    pub(super) links: Links,
+    /// The judgements on decisions that had waited for the report that came last.
+    settled: Vec<(Place, Judged)>,
     pub(super) due: VecDeque<Due>,
     /// Why questions may exist that are not known here.
     pub(super) hole: Option<Doubt>,
@@ -99,7 +102,8 @@ impl<'k> Course<'k> {
             intent: Intent::born(IntentId(Uuid::from_bytes(intent)), Status::Draft, unknown, DateTime::UNIX_EPOCH),
             knows_creator: false,
             questions: HashMap::new(),
-            messages: HashMap::new(),
+            links: Links::default(),
+            settled: Vec::new(),
             due: VecDeque::new(),
             hole: None,
             is_reach_unsure: false,
@@ -123,26 +127,38 @@ impl<'k> Course<'k> {
         if kind == Kind::Other {
             return;
         }
-        let judged = match record.held {
+        let (judged, by_link) = match record.held {
             Held::Parts | Held::Status => self.judge(record, bytes, is_exact),
-            Held::Erased => Ok(self.miss(kind, Doubt::Erased)),
-            Held::Unknown => Ok(self.miss(kind, Doubt::Unknown)),
+            Held::Erased => (Ok(self.miss(kind, Doubt::Erased)), None),
+            Held::Unknown => (Ok(self.miss(kind, Doubt::Unknown)), None),
         };
-        match judged {
-            Ok(doubts) if kind.is_decision() => decisions.count(&doubts),
-            Ok(_) => {}
-            Err(fault) => {
-                let log = LogId { kind: LogKind::Intent, id: record.intent };
-                let (line, leaf, sequence) = (Some(record.line), Some(record.leaf), Some(record.sequence));
-                findings.add(Place { line, leaf, log: Some(log), sequence }, fault.code, fault.text);
+        let log = LogId { kind: LogKind::Intent, id: record.intent };
+        let (line, leaf, sequence) = (Some(record.line), Some(record.leaf), Some(record.sequence));
+        let place = Place { line, leaf, log: Some(log), sequence };
+        match (judged, by_link) {
+            (Ok(doubts), Some(used)) if doubts.contains(&Doubt::Link) => self.links.wait(used, place, doubts, decisions),
+            (Ok(doubts), _) if kind.is_decision() => decisions.count(&doubts),
+            (Ok(_), _) => {}
+            (Err(fault), _) => findings.add(place, fault.code, fault.text),
+        }
+        for (place, judged) in self.settled.drain(..) {
+            match judged {
+                Ok(doubts) => decisions.count(&doubts),
+                Err(fault) => findings.add(place, fault.code, fault.text),
             }
         }
         self.shorten();
     }
 
+    /// Hands on the decisions that wait for reports: there are no further events of the intent.
+    pub(super) fn end(self, strays: &mut Strays, decisions: &mut Decisions) {
+        self.links.end(strays, decisions);
+    }
+
     /// Forgets all questions: events may be missing that changed them.
     fn forget(&mut self, doubt: Doubt) {
         self.hole = Some(doubt);
+        self.links.miss(doubt);
         (self.intent.open, self.intent.stop, self.intent.past_stop) = (None, None, None);
         self.is_reach_unsure = false;
         self.intent.beside.clear();
@@ -157,7 +173,10 @@ impl<'k> Course<'k> {
         if kind.leaves_a_hole() {
             self.forget(doubt);
         }
-        self.is_reach_unsure |= kind == Kind::Delivered;
+        if kind == Kind::Delivered {
+            self.is_reach_unsure = true;
+            self.links.miss(doubt);
+        }
         Doubts::from([doubt])
     }
 
@@ -183,10 +202,12 @@ impl<'k> Course<'k> {
         }
     }
 
-    fn judge(&mut self, record: &Record, bytes: &[u8], is_exact: bool) -> Judged {
+    /// Judges an event, and applies it. With the link by which it was decided, if there is one.
+    fn judge(&mut self, record: &Record, bytes: &[u8], is_exact: bool) -> (Judged, Option<Link>) {
         let Some((event, payload)) = read(record, bytes, is_exact) else {
-            return Ok(self.miss(record.of.kind(), Doubt::Unknown));
+            return (Ok(self.miss(record.of.kind(), Doubt::Unknown)), None);
         };
+        let link = payload.as_ref().and_then(|payload| Link::in_payload(&event, payload));
         let judged = match (self.due.pop_front(), &payload) {
             (Some(due), payload) => self.judge_due(due, &event, payload.as_ref()),
             (None, Some(payload)) => self.judge_free(&event, payload),
@@ -196,7 +217,7 @@ impl<'k> Course<'k> {
             Some(payload) => self.apply(&event, payload),
             None => self.begin(&event),
         }
-        judged
+        (judged, link)
     }
 
     /// Judges an event that follows from the one before it.
@@ -306,10 +327,8 @@ impl<'k> Course<'k> {
             }
             Payload::Stop(change) => self.apply_stop(event, *change),
             Payload::Tracked(tracked) => {
-                let (id, message) = (tracked.delivery.suspension_id, tracked.delivery.delivery_id);
-                if self.messages.len() < OTHERS_MAX && tracked.delivery.recipient.len() <= NAME_BYTES_MAX {
-                    self.messages.insert(message, (id, tracked.delivery.recipient.clone()));
-                }
+                let id = tracked.delivery.suspension_id;
+                self.settled = self.links.report(&tracked.delivery);
                 // If the clock was set back, the server may have taken the report as one from before the deadline.
                 self.is_reach_unsure |= !event.is_exact && self.intent.opened(id).is_some_and(|open| open.is_expired(event.at));
                 self.evolve(event, &super::rebuilt::delivered(tracked));

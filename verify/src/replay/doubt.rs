@@ -32,6 +32,8 @@ pub(crate) enum Doubt {
     Passkey,
     /// A passkey signed that was not known beforehand.
     PasskeyOfLog,
+    /// A person used the link of a message, and no report about this message was found.
+    Link,
 }
 
 impl Doubt {
@@ -82,6 +84,10 @@ impl Doubt {
             Self::PasskeyOfLog => (
                 "decisions_passkey_of_log",
                 "Answers are signed by passkeys that are registered only in this log: a person who can write the log could have registered them. Give the passkeys that you knew beforehand with --passkeys.",
+            ),
+            Self::Link => (
+                "decisions_link",
+                "Decisions were made by links in messages of which the export has no report, as when a server stopped before it wrote one: it is not checked which people got these messages, nor whether there were any.",
             ),
         }
     }

@@ -36,8 +36,9 @@ impl Course<'_> {
         };
         let (role, assurance, credential) = (Role::Operator, Assurance::ApiKey, logged.credential());
         let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
-        self.was_sent_to(open, event, credential)?;
+        let by_link = self.was_sent_to(open, event, credential)?;
         let mut doubts = self.judge_hands(event, logged, open, &who.principal)?;
+        doubts.extend(by_link);
         if let (true, HandsEvent::Delegated(delegated)) = (stands_in, logged) {
             doubts.extend(self.was_away(event, delegated)?);
         }

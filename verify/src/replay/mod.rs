@@ -17,6 +17,7 @@ mod doubt;
 mod hands;
 mod keys;
 mod kind;
+mod links;
 mod parts;
 mod passkeys;
 mod people;
@@ -30,15 +31,17 @@ mod stops;
 use std::io;
 
 use domain::base::passkey::KnownPasskey;
+use domain::log::payload::{Delivery, Payload};
 
 use self::course::Course;
 pub(crate) use self::doubt::Decisions;
 use self::keys::Keys;
 use self::kind::{Kind, Type};
+use self::links::Strays;
 use self::parts::{Parts, Statuses};
 use self::passkeys::Passkeys;
 use self::people::People;
-use self::spool::{MEMORY_BYTES_MAX, Spool};
+use self::spool::{MEMORY_BYTES_MAX, Reading, Spool};
 use crate::event::{Facts, LogId, LogKind, Time};
 use crate::finding::{Findings, Place};
 use crate::runs::Runs;
@@ -50,6 +53,11 @@ const EVENT_BYTES_MAX: usize = 1_100_000;
 /// An id, four numbers, the place and the length of the bytes, the type, and how the event is held.
 const RECORD_BYTES: usize = 16 + 4 * 8 + 8 + 4 + 1 + 1;
 
+/// How many places of reports about messages are kept in memory.
+const REPORTS_IN_MEMORY: usize = 100_000;
+/// The place and the length of the bytes, and the type.
+const REPORT_BYTES: usize = 8 + 4 + 1;
+
 /// The events of an export, until they are replayed.
 pub(crate) struct Replay {
     keys: Keys,
@@ -57,6 +65,8 @@ pub(crate) struct Replay {
     people: People,
     statuses: Statuses,
     records: Runs<RECORD_BYTES>,
+    /// The reports about messages among them.
+    reports: Runs<REPORT_BYTES>,
     spool: Spool,
 }
 
@@ -92,8 +102,8 @@ impl Replay {
     pub(crate) fn new(passkeys: Vec<KnownPasskey>) -> Self {
         let passkeys = Passkeys::known(passkeys);
         let (keys, people, statuses) = (Keys::default(), People::default(), Statuses::default());
-        let (records, spool) = (Runs::new(RECORDS_IN_MEMORY), Spool::new(MEMORY_BYTES_MAX));
-        Self { keys, passkeys, people, statuses, records, spool }
+        let (records, reports) = (Runs::new(RECORDS_IN_MEMORY), Runs::new(REPORTS_IN_MEMORY));
+        Self { keys, passkeys, people, statuses, records, reports, spool: Spool::new(MEMORY_BYTES_MAX) }
     }
 
     /// Adds an event without a fault of its own: its bytes, to which its last brace is missing, give its hash.
@@ -142,6 +152,12 @@ impl Replay {
             return Ok(());
         }
         let (offset, length) = self.spool.push(parts)?;
+        if of.kind() == Kind::Delivered && held == Held::Parts {
+            let mut bytes = [of.number(); REPORT_BYTES];
+            bytes[..8].copy_from_slice(&offset.to_be_bytes());
+            bytes[8..12].copy_from_slice(&length.to_be_bytes());
+            self.reports.push(bytes)?;
+        }
         let (line, leaf) = (place.line.unwrap_or_default(), place.leaf.unwrap_or_default());
         let &Facts { log, sequence, created_at: time, .. } = facts;
         self.records.push(Record { intent: log.id, sequence, line, leaf, time, offset, length, of, held }.to_bytes())
@@ -153,21 +169,46 @@ impl Replay {
     ///
     /// A temporary file cannot be read.
     pub(crate) fn end(self, findings: &mut Findings) -> io::Result<Decisions> {
-        let (mut decisions, mut spool) = (Decisions::default(), self.spool.reading()?);
+        let (mut decisions, mut strays, mut spool) = (Decisions::default(), Strays::default(), self.spool.reading()?);
         let known = (&self.keys, &self.passkeys, &self.people);
         let mut course: Option<Course<'_>> = None;
         self.records.merge(|record| {
             let record = Record::read(record);
             let course = match &mut course {
                 Some(course) if course.is_of(record.intent) => course,
-                course => course.insert(Course::new(record.intent, known)),
+                course => {
+                    if let Some(ended) = course.take() {
+                        ended.end(&mut strays, &mut decisions);
+                    }
+                    course.insert(Course::new(record.intent, known))
+                }
             };
             let bytes = spool.read(record.offset, record.length)?;
             course.follow(&record, bytes, findings, &mut decisions);
             Ok(())
         })?;
+        if let Some(ended) = course {
+            ended.end(&mut strays, &mut decisions);
+        }
+        if !strays.is_empty() {
+            self.reports.merge(|report| {
+                if let Some(delivery) = reported(report, &mut spool)? {
+                    strays.report(&delivery, findings);
+                }
+                Ok(())
+            })?;
+        }
+        strays.end(&mut decisions);
         Ok(decisions)
     }
+}
+
+/// The message of a report that was kept; `None` if the report has another form.
+fn reported(report: &[u8; REPORT_BYTES], spool: &mut Reading) -> io::Result<Option<Delivery>> {
+    let [offset @ .., l0, l1, l2, l3, of] = *report;
+    let kept = spool.read(u64::from_be_bytes(offset), u32::from_be_bytes([l0, l1, l2, l3]))?;
+    let payload = Parts::read(kept).and_then(|parts| parts.payload(Type::numbered(of), Held::Parts).ok()?);
+    Ok(if let Some(Payload::Tracked(tracked)) = payload { Some(tracked.delivery) } else { None })
 }
 
 impl Record {

@@ -1,0 +1,177 @@
+//! An answer by the link in a message counts if a report says that its message went to this person. The report may come after the answer.
+#![expect(clippy::unwrap_used, reason = "a test ends when it cannot go on")]
+
+#[expect(dead_code, reason = "other tests need the rest")]
+mod forge;
+#[expect(dead_code, reason = "other tests need the rest")]
+mod world;
+
+use serde_json::{Value, json};
+use verify::report::{Report, Verdict};
+use verify::{Options, Watchers, verify};
+use world::{ASKED_AT, Tale, World, answer, at, id};
+
+const RESUMED: &str = "intent.resumed";
+const SENT: &str = "delivery.sent";
+const MALLORY: &str = "mallory@evil.example";
+
+fn judge(world: &World, selected: Option<&[usize]>) -> Report {
+    let log = world.log();
+    let options = Options::with_keys(vec![log.key.verifying().clone()]);
+    verify("export", log.export(log.events.len(), selected).write().as_bytes(), &options, Watchers::default())
+}
+
+/// The decisions that are right in all respects, and the remarks on the others.
+fn verified(report: &Report) -> (u64, Vec<(&'static str, Option<u64>)>) {
+    assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+    let of_decisions = report.not_checkable.iter().filter(|remark| remark.code.starts_with("decisions"));
+    (report.decisions, of_decisions.map(|remark| (remark.code, remark.count)).collect())
+}
+
+/// All decisions of the honest world.
+fn honest() -> u64 {
+    verified(&judge(&World::honest(), None)).0
+}
+
+/// The person is faster than the report about the message, which is the last event of the intent.
+fn reported_late() -> World {
+    let mut world = World::honest();
+    let mut report = world.events.remove(world.place(Tale::Linked, SENT));
+    report.insert("created_at".to_owned(), json!(at(ASKED_AT + 101)));
+    world.events.insert(world.place(Tale::Linked, RESUMED) + 2, report);
+    world
+}
+
+/// A log in which the message's report is missing.
+fn unreported() -> World {
+    let mut world = World::honest();
+    world.events.remove(world.place(Tale::Linked, SENT));
+    world
+}
+
+fn not_allowed(report: &Report, answer: u64) {
+    let found: Vec<_> = report.findings.iter().map(|finding| (finding.code.text(), finding.sequence)).collect();
+    assert_eq!(found, [("answer_not_allowed", Some(answer))], "{:#?}", report.findings);
+    assert!(report.findings[0].text.contains("by the link of a message that went to"), "{:#?}", report.findings);
+}
+
+/// A server writes the report after the provider has taken the message, and by then the person may have answered.
+#[test]
+fn a_report_after_the_answer_leaves_no_doubt() {
+    assert_eq!(verified(&judge(&reported_late(), None)), (honest(), vec![]));
+}
+
+/// The contradiction is in the file: that it comes after the answer does not hide it.
+#[test]
+fn a_report_after_the_answer_that_contradicts_it_is_found() {
+    for (member, other) in [("recipient", json!(MALLORY)), ("suspension_id", json!(Tale::Chosen.question()))] {
+        let mut world = reported_late();
+        world.payload(Tale::Linked, SENT)[member] = other;
+        // The intent began, asked, and changed its status before.
+        not_allowed(&judge(&world, None), 4);
+    }
+    let mut world = reported_late();
+    answered_by(&mut world, MALLORY);
+    not_allowed(&judge(&world, None), 4);
+}
+
+/// Lets another person have answered.
+fn answered_by(world: &mut World, person: &str) {
+    world.payload(Tale::Linked, RESUMED)["responded_by"] = json!(person);
+    let place = world.place(Tale::Linked, RESUMED);
+    for event in &mut world.events[place..place + 2] {
+        event.insert("actor".to_owned(), json!(person));
+    }
+}
+
+/// The holder of the log's key makes up a link. The log cannot show that it is false, and it is never accepted without a word.
+#[test]
+fn an_answer_by_a_link_without_a_report_is_not_checkable() {
+    let doubtful = (honest() - 1, vec![("decisions_link", Some(1))]);
+    for person in ["dan@x.example", MALLORY, "bot"] {
+        let mut world = unreported();
+        answered_by(&mut world, person);
+        assert_eq!(verified(&judge(&world, None)), doubtful, "{person}");
+    }
+    let mut world = World::honest();
+    answered_by(&mut world, MALLORY);
+    world.payload(Tale::Linked, RESUMED)["credential"]["id"] = json!(id(0xeff));
+    assert_eq!(verified(&judge(&world, None)), doubtful, "beside the report about a real message");
+}
+
+/// The message of a question of another intent is in the same file, whichever of the two intents is replayed first.
+#[test]
+fn the_link_of_a_message_about_another_intent_is_found() {
+    for id in [id(0x9ff), id(0xa00 + Tale::FellBack as u64), id(0xfff)] {
+        let mut world = World::honest();
+        let intent = Tale::FellBack.intent();
+        for event in world.events.iter_mut().filter(|event| event.get("intent_id") == Some(&json!(intent))) {
+            event.insert("intent_id".to_owned(), json!(id));
+            if event["payload"].get("intent_id").is_some() {
+                event["payload"]["intent_id"] = json!(id);
+            }
+        }
+        world.payload(Tale::Linked, RESUMED)["credential"]["id"] = json!(world::id(0xe00 + Tale::FellBack as u64));
+        not_allowed(&judge(&world, None), 5);
+    }
+}
+
+/// A selection or an erasure may take away the report. That is no sign of tampering, and the reason is named.
+#[test]
+fn a_report_that_was_left_out_or_erased_is_named_as_the_reason() {
+    let world = reported_late();
+    let report = world.place(Tale::Linked, SENT);
+    let without: Vec<_> = (0..world.events.len()).filter(|place| *place != report).collect();
+    assert_eq!(verified(&judge(&world, Some(&without))), (honest() - 1, vec![("decisions_link", Some(1))]), "no later event");
+
+    let mut world = reported_late();
+    let comment = json!({"text": "a comment behind the report"});
+    world.happen(Tale::Linked, "bot", ASKED_AT + 102, "comment", comment);
+    let without: Vec<_> = (0..world.events.len()).filter(|place| *place != report).collect();
+    assert_eq!(verified(&judge(&world, Some(&without))), (honest() - 1, vec![("decisions_selection", Some(1))]));
+
+    let world = reported_late();
+    let mut log = world.log();
+    log.erase(&mut forge::Chance::new(1), report, 900_000_000_000);
+    let options = Options::with_keys(vec![log.key.verifying().clone()]);
+    let report = verify("export", log.export(log.events.len(), None).write().as_bytes(), &options, Watchers::default());
+    assert_eq!(verified(&report), (honest() - 1, vec![("decisions_erased", Some(1))]));
+}
+
+/// Each decision by one link waits for the same report.
+#[test]
+fn one_report_settles_all_decisions_by_its_link() {
+    let claimed = |world: &mut World| {
+        let credential = answer(Tale::Linked, ASKED_AT)["credential"].clone();
+        let claim = json!({"suspension_id": Tale::Linked.question(), "person": "dan@x.example", "credential": credential});
+        world.happen(Tale::Linked, "dan@x.example", ASKED_AT + 50, "intent.claimed", claim);
+        let (claim, place) = (world.events.pop().unwrap(), world.place(Tale::Linked, RESUMED));
+        world.events.insert(place, claim);
+    };
+    let mut world = reported_late();
+    claimed(&mut world);
+    assert_eq!(verified(&judge(&world, None)), (honest() + 1, vec![]));
+    let mut world = unreported();
+    claimed(&mut world);
+    assert_eq!(verified(&judge(&world, None)), (honest() - 1, vec![("decisions_link", Some(2))]));
+    let mut world = reported_late();
+    claimed(&mut world);
+    world.payload(Tale::Linked, SENT)["recipient"] = json!(MALLORY);
+    let found: Vec<_> = judge(&world, None).findings.iter().map(|finding| finding.code.text()).collect();
+    assert_eq!(found, ["answer_not_allowed"; 2]);
+}
+
+/// People read what a verification does not show, although nothing is wrong.
+#[test]
+fn the_report_says_what_is_not_replayed() {
+    let codes = |world: &World| -> Vec<_> {
+        let report = judge(world, None);
+        assert_eq!(report.verdict, Verdict::Verified, "{:#?}", report.findings);
+        report.not_checkable.iter().map(|remark| (remark.code, remark.count)).collect()
+    };
+    let mut world = World::honest();
+    let (presented, receipts) = (("presented", None), ("receipts", Some(1)));
+    assert!(codes(&world).contains(&presented) && !codes(&world).contains(&receipts), "{:?}", codes(&world));
+    world.happen(Tale::Chosen, "bot", ASKED_AT + 200, "receipt.consumed", Value::Null);
+    assert!(codes(&world).contains(&presented) && codes(&world).contains(&receipts), "{:?}", codes(&world));
+}
