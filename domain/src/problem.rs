@@ -349,7 +349,9 @@ pub enum Rejection {
     #[error("this server has no key to sign checkpoints with; its own log says why, and PLACET_LOG_KEY_FILE names the key file")]
     LogNotSigned,
     /// The checkpoint file holds a checkpoint that the log does not extend.
-    #[error("the log does not extend the last checkpoint in the checkpoint file, so it is not signed: it was rolled back or rewritten, or the file is that of another log; the server's own log says more, and an operator who has found out why moves the file away")]
+    #[error(
+        "the log does not extend the last checkpoint in the checkpoint file, so it is not signed: it was rolled back or rewritten, or the file is that of another log; the server's own log says more, and an operator who has found out why moves the file away"
+    )]
     LogContradicted,
     /// The content that the request needs was erased.
     #[error("the content was erased, and the server does not have it any more")]

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
 use domain::base::name::is_same;
 use domain::base::time;
+use domain::intent::event::{APPROVAL_DENIED, APPROVAL_GRANTED, ARBITRATION_RESOLVED, ESCALATION_RESOLVED};
 use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
@@ -72,12 +73,13 @@ impl Outcome {
         }
     }
 
-    fn event_type(self) -> &'static str {
+    /// The types of the events that end a question so. Approvals, escalations and arbitrations are answered by events of their own.
+    fn event_types(self) -> &'static [&'static str] {
         match self {
-            Self::Answered => "intent.resumed",
-            Self::Expired => "intent.suspension_expired",
-            Self::Undeliverable => "intent.suspension_undeliverable",
-            Self::Cancelled => "intent.suspension_cancelled",
+            Self::Answered => &["intent.resumed", APPROVAL_GRANTED, APPROVAL_DENIED, ESCALATION_RESOLVED, ARBITRATION_RESOLVED],
+            Self::Expired => &["intent.suspension_expired"],
+            Self::Undeliverable => &["intent.suspension_undeliverable"],
+            Self::Cancelled => &["intent.suspension_cancelled"],
         }
     }
 }
@@ -233,7 +235,8 @@ impl Wanted<'_> {
         if from.is_some_and(|from| at.is_none_or(|at| at < from)) || to.is_some_and(|to| at.is_none_or(|at| at >= to)) {
             return Ok(false);
         }
-        if outcome.is_some_and(|outcome| event["event_type"] != outcome.event_type()) {
+        let event_type = event["event_type"].as_str().unwrap_or_default();
+        if outcome.is_some_and(|outcome| !outcome.event_types().contains(&event_type)) {
             return Ok(false);
         }
         let payload = &event["payload"];

@@ -7,8 +7,6 @@ use domain::people::person::Person;
 use domain::people::principal::Role;
 use domain::wire::KeyView;
 
-use crate::rows::LogKeyRow;
-
 /// How the tables of a database relate to this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schema {
@@ -43,6 +41,17 @@ impl Gateway {
     }
 }
 
+/// The key that signs the checkpoints of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyOfLog {
+    /// The name of the log.
+    pub name: String,
+    /// The public half.
+    pub public: [u8; 32],
+    /// The secret half, encrypted; absent if the operator keeps it.
+    pub sealed: Option<Vec<u8>>,
+}
+
 /// The people and groups of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directory {
@@ -72,7 +81,7 @@ pub struct Inspection {
     /// The time from which deadlines and messages wait after a restore; absent if they do not wait.
     pub held_since: Option<DateTime<Utc>>,
     /// The key that signs the log's checkpoints; known once the tables are of this version and a log has begun.
-    pub log_key: Option<LogKeyRow>,
+    pub log_key: Option<KeyOfLog>,
     /// The last sign of life of a server; known once the tables are of this version.
     pub beat_at: Option<DateTime<Utc>>,
     /// The server's own secret whose name the caller gave, if the server has made it.

@@ -105,7 +105,7 @@ pub use self::graph::{Relation, Relatives};
 pub use self::groups::Groups;
 pub use self::identity::{Entry, OPENID_LOGIN_LASTS, Proved, Stray, TakenLogin};
 pub use self::inboxes::Inboxes;
-pub use self::inspection::{Directory, Gateway, Inspection, Schema};
+pub use self::inspection::{Directory, Gateway, Inspection, KeyOfLog, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;
 pub use self::matter::{ErrandFilter, ErrandPlace, Halted, Heard, Matter, MatterPage, NewErrand, NewMessage};

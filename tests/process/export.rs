@@ -99,12 +99,101 @@ async fn an_export_is_fetched_and_goes_on_where_it_broke_off() {
         assert!(if goes_on { again == whole } else { cut <= 10 }, "cut at {cut}");
         std::fs::remove_file(&second).unwrap();
     }
-    let refused = |done: &Finished, words: &str| {
-        assert!(done.status.code() == Some(3) && done.stderr.contains(words), "{words}: {done:?}");
-    };
     refused(&export(&site, &auditor, &first, &[]).await, "exists; name another file");
     refused(&export(&site, &auditor, &second, &["--outcome", "maybe"]).await, "refused the export (422)");
     refused(&export(&site, agent.key(), &second, &[]).await, "refused the export (403)");
+    server.kill().await;
+}
+
+fn refused(done: &Finished, words: &str) {
+    assert!(done.status.code() == Some(3) && done.stderr.contains(words), "{words}: {done:?}");
+}
+
+/// Two downloads are joined only if they are parts of one export. A file of another selection, of another server, or with other bytes would
+/// look whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_parts_of_one_export_are_joined() {
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let agent = site.api("agent", "bot").await;
+    for _ in 0..5 {
+        agent.ask(json!({})).await;
+    }
+    let (out, part) = (site.folder().join("log.jsonl"), site.folder().join("log.jsonl.part"));
+    let by_agent = ["--agent", "bot", "--from", "2020-01-01T00:00:00Z"];
+    export(&site, &auditor, &out, &by_agent).await.succeeded();
+    let selected = std::fs::read_to_string(&out).unwrap();
+    std::fs::remove_file(&out).unwrap();
+    let cut = selected.trim_end().rfind('\n').unwrap() - 7;
+    std::fs::write(&part, &selected[..cut]).unwrap();
+    let others: [&[&str]; 3] = [&[], &["--agent", "bot"], &["--agent", "another", "--from", "2020-01-01T00:00:00Z"]];
+    for other in others {
+        refused(&export(&site, &auditor, &out, other).await, "is a part of an export with other filters");
+    }
+    assert!(part.exists() && !out.exists());
+    export(&site, &auditor, &out, &by_agent).await.succeeded();
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), selected, "the same filters go on");
+    std::fs::remove_file(&out).unwrap();
+    let changed = selected[..cut].replacen("\"actor\":\"bot\"", "\"actor\":\"bat\"", 1);
+    assert_ne!(changed, selected[..cut]);
+    std::fs::write(&part, changed).unwrap();
+    refused(&export(&site, &auditor, &out, &by_agent).await, "log.jsonl.part was changed");
+    let leaves = header_of(&selected)["size"].to_string();
+    let foreign = selected[..cut].replacen(&format!("\"size\":{leaves}"), "\"size\":999999", 1);
+    std::fs::write(&part, foreign).unwrap();
+    refused(&export(&site, &auditor, &out, &by_agent).await, "is a part of an export of another server: remove it");
+    assert!(!out.exists());
+    server.kill().await;
+}
+
+/// A wrong filter must not hand out everything, and a refusal leaves nothing behind.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn filters_that_select_nothing_are_told() {
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let agent = site.api("agent", "bot").await;
+    agent.ask(json!({})).await;
+    let (out, part) = (site.folder().join("log.jsonl"), site.folder().join("log.jsonl.part"));
+    for flag in ["--from", "--to", "--intent", "--agent", "--person", "--outcome"] {
+        refused(&export(&site, &auditor, &out, &[flag, ""]).await, &format!("{flag} is empty"));
+    }
+    let inverted = ["--from", "2026-12-01T00:00:00Z", "--to", "2026-11-01T00:00:00Z"];
+    refused(&export(&site, &auditor, &out, &inverted).await, "must be later than the time in from");
+    refused(&export(&site, agent.key(), &out, &[]).await, "refused the export (403)");
+    assert!(!part.exists() && !out.exists(), "a refusal leaves no file");
+    let done = export(&site, &auditor, &out, &["--agent", "another"]).await;
+    assert!(done.succeeded().contains("No event of an intent fits --agent."), "{done:?}");
+    std::fs::remove_file(&out).unwrap();
+    let done = export(&site, &auditor, &out, &["--agent", "bot"]).await;
+    assert!(!done.succeeded().contains("No event"), "{done:?}");
+    std::fs::remove_file(&out).unwrap();
+    server.kill().await;
+    let done = export(&site, &auditor, &out, &[]).await;
+    refused(&done, "nothing answers at");
+    assert!(!done.stderr.contains("broke off") && !part.exists(), "{done:?}");
+}
+
+/// The file holds questions and answers. Another user of the machine may have made it beforehand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_from_before_is_not_trusted() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let (out, part) = (site.folder().join("log.jsonl"), site.folder().join("log.jsonl.part"));
+    let elsewhere = site.folder().join("elsewhere");
+    std::fs::write(&elsewhere, "").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &part).unwrap();
+    refused(&export(&site, &auditor, &out, &[]).await, "is a symbolic link");
+    assert_eq!(std::fs::metadata(&elsewhere).unwrap().len(), 0);
+    std::fs::remove_file(&part).unwrap();
+    std::fs::write(&part, "").unwrap();
+    std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o666)).unwrap();
+    export(&site, &auditor, &out, &[]).await.succeeded();
+    assert_eq!(std::fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
     server.kill().await;
 }
 

@@ -15,6 +15,7 @@ use actix_web::HttpResponse;
 use actix_web::web::{Bytes, Data};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::base::time;
 use domain::log::export::{Format, cef, csv, ocsf};
@@ -44,6 +45,8 @@ const RETRIES_MAX: u32 = 10;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The longest name of an agent or a person in a filter, in characters.
 const NAME_CHARS_MAX: usize = 200;
+/// The form of a time in a filter.
+const A_TIME: &str = "a time in the years 1 to 9999, for example 2026-11-01T00:00:00Z";
 
 /// The wishes of a request.
 struct Wanted {
@@ -60,11 +63,14 @@ struct Wanted {
 
 impl Wanted {
     fn of(query: &str) -> Result<Self, Rejection> {
+        refuse_empty(query)?;
         let mut query = Query::new(query);
         let mut selection = Map::new();
+        // The header of the export has the times of its selection, so every program must be able to read them.
+        let plain = |text: &str| time::parse(text).filter(|time| time::is_plain(*time));
         let name = |text: &str| (text.chars().count() <= NAME_CHARS_MAX).then(|| text.to_owned());
-        let from = query.parsed("from", "a time", time::parse);
-        let to = query.parsed("to", "a time", time::parse);
+        let from = query.parsed("from", A_TIME, plain);
+        let to = query.parsed("to", A_TIME, plain);
         let intent = query.parsed("intent_id", "the id of an intent", |text| text.parse().ok().map(IntentId));
         let agent = query.parsed("agent", "a name of at most 200 characters", name);
         let person = query.parsed("person", "a name of at most 200 characters", name);
@@ -76,6 +82,9 @@ impl Wanted {
         let format = query.parsed("format", "jsonl, csv, ocsf or cef", Format::parse).unwrap_or(Format::Jsonl);
         let manifest_only = query.parsed("manifest", "only", |text| (text == "only").then_some(())).is_some();
         query.finish(true)?;
+        if from.is_some_and(|from| to.is_some_and(|to| to <= from)) {
+            return Err(Rejection::invalid("to", "range", "must be later than the time in from"));
+        }
         if after.is_some() && size.is_none() {
             return Err(Rejection::invalid("size", "required", "must name the checkpoint of the export that goes on"));
         }
@@ -101,6 +110,16 @@ impl Wanted {
             manifest_only,
         })
     }
+}
+
+/// Refuses parameters without a value. An empty filter would mean no filter: a script whose variable is not set would hand out the whole
+/// log instead of a selection.
+fn refuse_empty(query: &str) -> Result<(), Rejection> {
+    let empty = url::form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| value.is_empty());
+    let errors: Vec<_> = empty
+        .map(|(name, _)| FieldError::new(name, "length", "must not be empty; leave it out to select nothing by it"))
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(Rejection::Invalid { errors }) }
 }
 
 /// Exports the events of all logs for the reader; `query` names the format and the selection. Each export is an event of the server's

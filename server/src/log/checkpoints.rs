@@ -139,13 +139,12 @@ impl Checkpoints {
     pub(crate) async fn turn_or_say(&self) {
         match self.turn().await {
             Ok(Some(checkpoint)) => tracing::debug!(size = checkpoint.size, "signed a checkpoint of the log"),
-            Ok(None) => {}
+            // The turn has logged the reason of a refusal.
+            Ok(None) | Err(StoreError::Rejected(_)) => {}
             Err(StoreError::Failed(why)) => tracing::error!(
                 error = %format!("{why:#}"),
                 "failed to add events to the tree of the log, or to sign it; trying again"
             ),
-            // The turn has logged the reason.
-            Err(StoreError::Rejected(_)) => {}
             Err(error) => tracing::warn!(error = %error, "failed to add events to the tree of the log; trying again"),
         }
     }

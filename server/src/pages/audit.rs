@@ -4,7 +4,8 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use chrono::{DateTime, Days, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, Days, NaiveDate, Utc};
+use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::base::time::rfc3339;
 use domain::base::words::Language;
@@ -25,6 +26,7 @@ use super::view::{
 use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
 use crate::edge::export;
+use crate::edge::problem::{Failure, Problem};
 use crate::edge::shared::Shared;
 
 /// How many people one line of the list names.
@@ -69,11 +71,22 @@ struct AuditPage {
     holds: Vec<Held>,
     /// How many days content is kept.
     days: Option<i64>,
-    /// The fields of the export of this search.
-    exported: Vec<(&'static str, String)>,
+    /// The fields of the export of this search; absent if there is none.
+    exported: Option<Vec<(&'static str, String)>>,
 }
 
 in_languages!(AuditPage, "audit.html");
+
+struct NoExportPage {
+    page: Page,
+    visitor: Visitor,
+    /// The fields that break a rule.
+    errors: Vec<FieldError>,
+    /// The reason, if no field does.
+    detail: String,
+}
+
+in_languages!(NoExportPage, "noexport.html");
 
 /// A question in the list.
 struct Row {
@@ -93,7 +106,9 @@ impl Row {
         let FoundQuestion { suspension, question, asked } = found;
         let outcome = Outcome::of(&suspension);
         let names: Vec<String> = asked.iter().take(PEOPLE_MAX).map(|name| line(name)).collect();
+        // No question is asked without words, so one without them was erased.
         let headline = |question: String| match line(question.trim().lines().next().unwrap_or_default()) {
+            _ if question.is_empty() => language.erased().to_owned(),
             empty if empty.is_empty() => language.empty().to_owned(),
             headline => headline,
         };
@@ -188,23 +203,26 @@ impl Typed {
     }
 }
 
-/// The fields of an export that selects what the search selects, as far as an export can.
-fn exported(filter: &AuditFilter) -> Vec<(&'static str, String)> {
+/// The fields of an export that selects by what the search selects, apart from the words. `None` if no export selects by its outcome: an
+/// export without this field would have more than the page shows.
+fn exported(filter: &AuditFilter) -> Option<Vec<(&'static str, String)>> {
     let outcome = match filter.outcome {
+        None => None,
         Some(Outcome::Answered) => Some("answered"),
-        Some(Outcome::NotAnswered) => Some("expired"),
         Some(Outcome::NotReached) => Some("undeliverable"),
-        Some(Outcome::Withdrawn | Outcome::Replaced) => Some("cancelled"),
-        Some(Outcome::Waiting) | None => None,
+        // An export goes by the type of the event that ended the question. No event ended these, or one that also ends others.
+        Some(Outcome::Waiting | Outcome::NotAnswered | Outcome::Withdrawn | Outcome::Replaced) => return None,
     };
+    // The day after the last one of the calendar has no form that every program reads, and every event is before it.
+    let to = filter.to.filter(|to| to.year() <= 9_999);
     let fields = [
         ("from", filter.from.map(rfc3339)),
-        ("to", filter.to.map(rfc3339)),
+        ("to", to.map(rfc3339)),
         ("agent", filter.agent.clone()),
         ("person", filter.person.clone()),
         ("outcome", outcome.map(str::to_owned)),
     ];
-    fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    Some(fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
 /// The session of an auditor or an admin. Other people get a page that says why they see nothing.
@@ -242,7 +260,8 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     };
     let Ok(holds) = shared.store.holds(session.principal.clone()).await else { return pages.cannot_read() };
     let Found { questions, looked_at, looked_to, next } = found;
-    let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+    let (status, exported) =
+        if problems.is_empty() { (StatusCode::OK, exported(&filter)) } else { (StatusCode::UNPROCESSABLE_ENTITY, None) };
     let page = AuditPage {
         page: pages.plain(),
         visitor: session.visitor(&pages),
@@ -253,7 +272,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
         next: next.map(|before| typed.next(before)),
         holds: holds.into_iter().map(Held::of).collect(),
         days: pages.retention.map(|kept| kept.num_days()),
-        exported: exported(&filter),
+        exported,
         typed,
     };
     pages.inside_page(status, page.render())
@@ -321,6 +340,7 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
     let ending = wishes.iter().find(|(name, _)| name == "format").map_or("jsonl", |(_, format)| format);
     let name = if ending == "csv" { "attachment; filename=\"placet.csv\"" } else { "attachment; filename=\"placet.jsonl\"" };
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
+    let visitor = session.visitor(&pages);
     match export::export(&query, &shared, session.into_reader()).await {
         Ok(mut download) => {
             if let Ok(name) = name.parse() {
@@ -328,6 +348,19 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
             }
             download
         }
-        Err(_) => pages.trouble(StatusCode::CONFLICT, Trouble::NoExport),
+        Err(Problem(failure)) => not_exported(failure, visitor, &pages),
     }
+}
+
+/// The page that says why nothing was exported.
+fn not_exported(failure: Failure, visitor: Visitor, pages: &Pages) -> HttpResponse {
+    let Failure { entry, detail, more } = failure;
+    if entry.status >= 500 {
+        return pages.cannot_read();
+    }
+    if entry.code == Rejection::LogNotSigned.entry().code {
+        return pages.trouble(StatusCode::CONFLICT, Trouble::NoExport);
+    }
+    let status = StatusCode::from_u16(entry.status).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
+    pages.inside_page(status, NoExportPage { page: pages.plain(), visitor, errors: more.errors, detail }.render())
 }

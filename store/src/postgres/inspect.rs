@@ -12,7 +12,7 @@ use super::migrate::{check_version, schema};
 use super::rows;
 use crate::columns::KeyColumns;
 use crate::host::clock::SystemClock;
-use crate::inspection::{Directory, Gateway};
+use crate::inspection::{Directory, Gateway, KeyOfLog};
 use crate::schema::{api_keys, events, presence, secrets};
 use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
@@ -99,7 +99,7 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         seen.beat_at = beat_at.map(|at| at.0);
         let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
-        seen.log_key = rows::tree::log_keys(&mut conn)?.pop();
+        seen.log_key = rows::tree::log_keys(&mut conn)?.pop().map(KeyOfLog::from);
         seen.directory = Some(Directory { people: rows::people::all(&mut conn)?, groups: rows::groups::all(&mut conn)? });
     }
     Ok(Examination {

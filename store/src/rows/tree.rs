@@ -7,6 +7,7 @@ use proof::tree::NodeHash;
 
 use super::codes::Source;
 use super::error::RowsResult;
+use crate::inspection::KeyOfLog;
 
 /// How far the tree reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +80,12 @@ pub struct LogKeyRow {
     pub sealed: Option<Vec<u8>>,
     /// The signature of the key before under the statement that this key signs after it, in base64; absent for the first key.
     pub signature: Option<String>,
+}
+
+impl From<LogKeyRow> for KeyOfLog {
+    fn from(LogKeyRow { name, public, sealed, signature: _ }: LogKeyRow) -> Self {
+        Self { name, public, sealed }
+    }
 }
 
 impl LogKeyRow {

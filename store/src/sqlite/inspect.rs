@@ -13,7 +13,7 @@ use diesel::sqlite::SqliteConnection;
 use super::file::{beside, connect, url_of};
 use super::mark::moved_to;
 use super::migrate::known_migrations;
-use crate::inspection::{Directory, Gateway};
+use crate::inspection::{Directory, Gateway, KeyOfLog};
 use crate::rows::prelude::*;
 use crate::schema::{api_keys, events, presence, secrets};
 use crate::sql::At;
@@ -66,7 +66,7 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         seen.held_since = held.flatten().map(|at| at.0);
         seen.beat_at = presence::table.select(presence::beat_at).first::<At>(&mut conn).optional()?.map(|at| at.0);
         seen.gateways = Gateway::among(conn.keys().context("failed to read the keys")?);
-        seen.log_key = conn.log_keys().context("failed to read the keys of the log")?.pop();
+        seen.log_key = conn.log_keys().context("failed to read the keys of the log")?.pop().map(KeyOfLog::from);
         let people = conn.people().context("failed to read the people")?;
         seen.directory = Some(Directory { people, groups: conn.groups().context("failed to read the groups")? });
     }

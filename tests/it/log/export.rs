@@ -233,6 +233,37 @@ on_each_store! {
         assert_eq!(refused.field_problem().2, "after");
     }
 
+    /// The server writes the event of a new status, but its reason is a text of the agent. It must not stand where decisions stand.
+    async fn the_reason_of_an_agent_is_no_decision(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let version = agent.intent(intent).await["version"].to_string();
+        let body = json!({"status": "completed", "reason": "approved"});
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, body).await.ok();
+        for (format, decided) in [("csv", "\"approved\""), ("ocsf", "\"resolution\":\"approved\""), ("cef", "cs5=approved")] {
+            let reply = app.api(Role::Auditor).get(&format!("api/v1/export?format={format}&intent_id={intent}")).await;
+            assert!(reply.status == 200 && reply.text.contains("status_changed"), "{format}: {}", reply.text);
+            // The payload in a table has its quotation marks twice.
+            let text = reply.text.replace("\"\"approved\"\"", "");
+            assert!(!text.contains(decided), "{format}: {}", reply.text);
+        }
+    }
+
+    /// An approval is answered by an event of its own, which is no less an answer.
+    async fn answered_approvals_are_answers(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let path = format!("api/v1/intents/{intent}/approvals");
+        for word in ["approve", "deny"] {
+            let asked = agent.post(&path, json!({"action": "pay"})).await.ok();
+            operator.post(&format!("{path}/{}/{word}", asked["id"].as_str().unwrap()), json!({})).await.ok();
+        }
+        let export = Export::get(app, "outcome=answered").await;
+        let of_intent = export.events().iter().filter(|line| line["event"]["intent_id"] == intent.to_string());
+        let types: Vec<_> = of_intent.map(|line| line["event"]["event_type"].as_str().unwrap()).collect();
+        assert_eq!(types, ["governance.approval_granted", "governance.approval_denied"]);
+    }
+
     /// Reads of everything leave a trace: the export is an event, with the key and the filters.
     async fn an_export_is_an_event(app: &mut TestApp) {
         Export::get(app, "agent=bot").await;
@@ -276,9 +307,19 @@ on_each_store! {
             ("after=1", "size"),
             ("size=-1", "size"),
             ("colour=red", "colour"),
+            ("to=9999-12-31T23:59:59-05:00", "to"),
+            ("from=2026-12-01T00:00:00Z&to=2026-11-01T00:00:00Z", "to"),
+            ("from=2026-12-01T00:00:00Z&to=2026-12-01T00:00:00Z", "to"),
         ] {
             let refused = auditor.get(&format!("api/v1/export?{query}")).await;
             assert_eq!(refused.field_problem().2, field, "{query}: {}", refused.text);
+        }
+        let refused = auditor.get("api/v1/export?from=2026-13-01").await;
+        assert!(refused.text.contains("for example 2026-11-01T00:00:00Z"), "{}", refused.text);
+        // A filter whose variable is not set must not hand out the whole log.
+        for field in ["from", "to", "intent_id", "agent", "person", "outcome", "size", "format", "manifest"] {
+            let refused = auditor.get(&format!("api/v1/export?{field}=")).await;
+            assert_eq!(refused.field_problem(), (422, "invalid", field, "length"), "{}", refused.text);
         }
         let long = "x".repeat(201);
         assert_eq!(auditor.get(&format!("api/v1/export?agent={long}")).await.status, 422);

@@ -225,6 +225,7 @@ on_each_store! {
         let (intent, id) = asked(app, "Refund alpha order?").await;
         app.operator().respond(intent, &id, "approve").await.ok();
         let admin = app.api(Role::Admin);
+        app.new_key(Role::Agent, "another-agent").await;
         let mut ada = auditor(app).await;
         let page = open(app, &mut ada, "").await;
         assert!(page.html.contains("No legal hold is in force") && page.html.contains("kept until an admin erases it"), "{}", page.html);
@@ -256,6 +257,7 @@ on_each_store! {
         let admin = app.api(Role::Admin);
         let redacted = admin.post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "GDPR Art. 17(1)(a)"})).await;
         assert_eq!(redacted.status, 200, "{}", redacted.text);
+        assert!(open(app, &mut ada, "").await.html.contains(">(erased)</a>"), "a list says that the words were erased");
         let page = open(app, &mut ada, &format!("/{intent}")).await;
         for words in ["The record is as it was written", "still verifies", "its content was erased", "The content of this intent was erased"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
@@ -332,7 +334,7 @@ on_each_store! {
         assert_eq!((&last["event_type"], &last["actor"]), (&json!("log.exported"), &json!(ADA)));
         assert_eq!((&last["payload"]["credential"]["kind"], &last["payload"]["selection"]), (&json!("session"), &json!({"intent_id": intent})));
         let refused = ada.post(&url, &[fields[0], ("format", "pdf")]).await;
-        assert!(refused.status == 409 && refused.html.contains("Nothing was exported"), "{}", refused.html);
+        assert!(refused.status == 422 && refused.html.contains("Nothing was exported: <code>format</code> must be jsonl"), "{}", refused.html);
     }
 
     /// A person who logs out, is listed no more, or has been logged in for twelve hours, gets no further page of an export that runs.

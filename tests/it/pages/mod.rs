@@ -2,6 +2,7 @@
 
 mod answer;
 mod audit;
+mod audit_exports;
 pub(crate) mod browser;
 mod dashboard;
 mod desk;

@@ -410,6 +410,9 @@ pub(super) const NOTHING: &str = "(nichts)";
 /// An empty text, list or object that the agent sent.
 pub(super) const EMPTY: &str = "(leer)";
 
+/// Replaces the words of a question whose content was erased, in a list.
+pub(super) const ERASED: &str = "(gelöscht)";
+
 /// The heading of the agent's context, if the agent gave it no name.
 pub(super) const CONTEXT: &str = "Hintergrund";
 

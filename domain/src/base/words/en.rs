@@ -399,6 +399,9 @@ pub const NOTHING: &str = "(nothing)";
 /// An empty text, list or object that the agent sent.
 pub const EMPTY: &str = "(empty)";
 
+/// Replaces the words of a question whose content was erased, in a list.
+pub const ERASED: &str = "(erased)";
+
 /// The heading of the agent's context, if the agent gave it no name.
 pub const CONTEXT: &str = "Context";
 

@@ -130,6 +130,7 @@ words! {
         no: NO,
         nothing: NOTHING,
         empty: EMPTY,
+        erased: ERASED,
         context: CONTEXT,
         your_answer: YOUR_ANSWER,
         comment: COMMENT,

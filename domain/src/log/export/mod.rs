@@ -233,7 +233,7 @@ impl<'a> Facts<'a> {
             question: if kind == Kind::Question { first_line(said("question")) } else { "" },
             response: answer.and_then(|payload| payload.get("value")).map(plain).unwrap_or_default(),
             responded_by: answer.map_or("", |payload| text(payload, "responded_by")),
-            resolution: of_server.map_or("", |payload| resolution(kind, payload)),
+            resolution: of_server.map_or("", |payload| resolution(kind, event_type, payload)),
             event_hash: text(event, "event_hash"),
             payload,
         }
@@ -260,11 +260,33 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// How a question ended, or why the event happened.
-fn resolution(kind: Kind, payload: &Value) -> &str {
-    let given = ["decision", "resolution", "resolution_reason", "reason", "cause", "code"];
-    let given = given.into_iter().map(|name| text(payload, name)).find(|given| !given.is_empty());
-    given.unwrap_or(if kind == Kind::Answer { "responded" } else { "" })
+/// How a question ended, or why something else happened to it, in a word of the server.
+///
+/// A caller's reason for a change of status, a withdrawal or a hold is a free text, also in an event that the server writes. It could say
+/// `approved`, so it does not count here.
+fn resolution<'a>(kind: Kind, event_type: &str, payload: &'a Value) -> &'a str {
+    let name = match kind {
+        Kind::Answer => "decision",
+        Kind::RefusedAnswer => "code",
+        Kind::EndedUnanswered if event_type == "intent.suspension_cancelled" => "resolution_reason",
+        Kind::EndedUnanswered => "reason",
+        Kind::OtherOfQuestion if event_type == "intent.suspension_renotified" => "reason",
+        Kind::OtherOfQuestion => "cause",
+        Kind::Question
+        | Kind::UnaskedAnswer
+        | Kind::KeyMade
+        | Kind::KeyRecorded
+        | Kind::KeyRevoked
+        | Kind::LogKeyAdded
+        | Kind::Exported
+        | Kind::Undelivered
+        | Kind::Violation
+        | Kind::Other => return "",
+    };
+    match text(payload, name) {
+        "" if kind == Kind::Answer => "responded",
+        given => given,
+    }
 }
 
 fn text<'a>(object: &'a Value, name: &str) -> &'a str {

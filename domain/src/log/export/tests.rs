@@ -230,6 +230,32 @@ fn an_event_of_a_client_fills_no_column_of_an_answer() {
     }
 }
 
+/// The server writes these events, but their reason is a text of the caller. It must not look like a decision.
+#[test]
+fn the_reason_of_a_caller_is_no_resolution() {
+    for (event_type, expected) in [
+        ("status_changed", ""),
+        ("hold.placed", ""),
+        ("lifecycle.paused", ""),
+        ("task.cancelled", ""),
+        ("intent.suspension_cancelled", "withdrawn"),
+        ("intent.suspension_extended", "request"),
+        ("intent.resumed", "responded"),
+    ] {
+        let golden = golden().into_iter().filter(|event| event["event_type"] == event_type);
+        let is_expected = |event: &Value| {
+            let word = ["resolution_reason", "cause"].iter().find_map(|name| event["payload"][*name].as_str());
+            word.is_none_or(|word| word == expected)
+        };
+        let mut event = golden.into_iter().find(is_expected).unwrap();
+        event["payload"]["reason"] = json!("approved");
+        let (row, record, members) = records(0, &event);
+        assert_eq!(row[11], expected, "{event_type}");
+        let given = Some(expected).filter(|expected| !expected.is_empty()).map(|expected| json!(expected));
+        assert_eq!((record["unmapped"].get("resolution"), members.get("cs5")), (given.as_ref(), given.as_ref()), "{event_type}");
+    }
+}
+
 #[test]
 fn what_is_no_event_still_is_one_record() {
     for event in [json!(null), json!([]), json!({}), json!({"event_type": 1, "payload": "=1", "sequence": -1, "created_at": "x"})]

@@ -101,38 +101,37 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
 fn of_proofs(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let number_of_leaves = json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX });
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
-    let time_or_empty = json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "maxLength": 0 }] });
+    let time = json!({ "type": "string", "format": "date-time" });
     let meaning = match name {
         "format" if path == "/api/v1/receipts/{receipt_id}" => {
             (one_of(&["json", "cose", ""]), "JSON with the state of the receipt, or the transparent statement in COSE.")
         }
         "format" => {
-            (one_of(&["jsonl", "csv", "ocsf", "cef", ""]), "The format; `jsonl`, the one that can be verified, if it is absent.")
+            (one_of(&["jsonl", "csv", "ocsf", "cef"]), "The format; `jsonl`, the one that can be verified, if it is absent.")
         }
         "reason" => (
             json!({ "type": "string", "minLength": 1, "maxLength": 2_000 }),
             "The reason for which the hold is lifted, for the server's log.",
         ),
-        "manifest" => (one_of(&["only", ""]), "Only the manifest of this export, with counts and the hash of its bytes."),
-        "from" => (time_or_empty, "Only events from this time on; empty means any."),
-        "to" => (time_or_empty, "Only events before this time; empty means any."),
-        "agent" => (json!({ "type": "string", "maxLength": 200 }), "Only events of intents that this agent created."),
+        "manifest" => (one_of(&["only"]), "Only the manifest of this export, with counts and the hash of its bytes."),
+        "from" => (time, "Only events from this time on."),
+        "to" => (time, "Only events before this time, which must be later than `from`."),
+        "agent" => {
+            (json!({ "type": "string", "minLength": 1, "maxLength": 200 }), "Only events of intents that this agent created.")
+        }
         "person" => (
-            json!({ "type": "string", "maxLength": 200 }),
+            json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
             "Only events that this person or key caused, or that name it as recipient or as the one who answered.",
         ),
         "outcome" => {
-            (one_of(&["answered", "expired", "undeliverable", "cancelled", ""]), "Only events that ended a question in this way.")
+            (one_of(&["answered", "expired", "undeliverable", "cancelled"]), "Only events that ended a question in this way.")
         }
         "size" => (number_of_leaves, "The checkpoint of the export, by its number of leaves; a new checkpoint if it is absent."),
         "after" if path == "/api/v1/export" => {
             (number_of_leaves, "The last leaf that the caller has: the export goes on behind it. Needs `size`.")
         }
         "receipt_id" => (json!({ "type": "string", "format": "uuid" }), "The receipt's id. Any other value answers 404."),
-        "intent_id" if path == "/api/v1/export" => (
-            json!({ "anyOf": [{ "type": "string", "format": "uuid" }, { "type": "string", "maxLength": 0 }] }),
-            "Only events of this intent; empty means any.",
-        ),
+        "intent_id" if path == "/api/v1/export" => (json!({ "type": "string", "format": "uuid" }), "Only events of this intent."),
         "intent_id" if path == "/api/v1/checkpoints" => (
             json!({ "anyOf": [{ "type": "string", "format": "uuid" }, { "type": "string", "maxLength": 0 }] }),
             "Only the newest checkpoint with events of this intent; empty means all checkpoints.",

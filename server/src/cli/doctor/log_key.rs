@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::Inspection;
+use store::{Inspection, KeyOfLog, LogKeyRow};
 
 use super::finding::Finding;
 use crate::config::Config;
@@ -12,9 +12,10 @@ const CHECK: &str = "log key";
 
 /// Examines the key file of a log that has begun. The first start makes a missing one.
 pub(super) fn check(config: &Config, seen: Option<&Inspection>) -> Option<Finding> {
-    let in_force = seen?.log_key.as_ref()?;
+    let KeyOfLog { name, public, sealed } = seen?.log_key.clone()?;
+    let in_force = LogKeyRow { name, public, sealed, signature: None };
     let path = config.log.key_file.as_deref();
-    Some(match reopen(path, in_force) {
+    Some(match reopen(path, &in_force) {
         Ok(_) => Finding::ok(CHECK, format!("{} opens the key of the log {}.", shown(path), in_force.name)),
         Err(error) => Finding::warn(
             CHECK,

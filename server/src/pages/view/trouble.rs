@@ -95,7 +95,7 @@ pub(in crate::pages) enum Trouble {
     NoMethod,
     /// No page has this address (404).
     NoPage,
-    /// The log cannot be exported now, because the server has no key to sign with or the selection breaks a rule (409).
+    /// The log cannot be exported now, because the server has no key to sign with (409).
     NoExport,
     /// The form was too large, too slow or broken (413, 408, 422).
     Unreadable,
