@@ -350,7 +350,7 @@ pub enum Rejection {
     LogNotSigned,
     /// The checkpoint file holds a checkpoint that the log does not extend.
     #[error(
-        "the log does not extend the last checkpoint in the checkpoint file, so it is not signed: it was rolled back or rewritten, or the file is that of another log; the server's own log says more, and an operator who has found out why moves the file away"
+        "the log does not extend the last checkpoint in the checkpoint file, so it is not signed: it was rolled back or rewritten, or the file is that of another log; what the server prints says more, and an operator who has found out why moves the file away"
     )]
     LogContradicted,
     /// The content that the request needs was erased.

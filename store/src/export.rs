@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
-use domain::base::name::is_same;
+use domain::base::name::is_same_in_any_case;
 use domain::base::time;
 use domain::intent::event::{APPROVAL_DENIED, APPROVAL_GRANTED, ARBITRATION_RESOLVED, ESCALATION_RESOLVED};
 use domain::log::Sealed;
@@ -241,7 +241,10 @@ impl Wanted<'_> {
         }
         let payload = &event["payload"];
         let named = [&event["actor"], &payload["responded_by"], &payload["recipient"], &payload["cancelled_by"]];
-        if person.as_deref().is_some_and(|person| !named.iter().any(|one| one.as_str().is_some_and(|one| is_same(one, person)))) {
+        if person
+            .as_deref()
+            .is_some_and(|person| !named.iter().any(|one| one.as_str().is_some_and(|one| is_same_in_any_case(one, person))))
+        {
             return Ok(false);
         }
         let Some(agent) = agent else { return Ok(true) };
@@ -249,7 +252,7 @@ impl Wanted<'_> {
         if let Some(known) = self.created.get(&intent) {
             return Ok(*known);
         }
-        let created = rows.intent(intent)?.is_some_and(|row| is_same(&row.intent.created_by.name, agent));
+        let created = rows.intent(intent)?.is_some_and(|row| is_same_in_any_case(&row.intent.created_by.name, agent));
         self.created.insert(intent, created);
         Ok(created)
     }

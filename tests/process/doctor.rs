@@ -118,7 +118,6 @@ async fn a_healthy_server_has_nothing_to_mend() {
     );
     said.has("configuration", "ok", &["production"]);
     said.has("configuration", "ok", &["Content is kept for ever", "400 days are recommended"]);
-    said.has("log key", "ok", &["opens the key of the log"]);
     said.has("database", "ok", &["of this version"]);
     said.has("mail", "ok", &["would take mails"]);
     said.has("public URL", "ok", &["leads to this server"]);

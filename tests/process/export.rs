@@ -237,3 +237,27 @@ async fn servers_that_are_killed_leave_one_tree() {
     assert!(events >= acknowledged, "{events} events survived of at least {acknowledged}");
     server.kill().await;
 }
+
+/// Auditors with a spreadsheet or a SIEM export in the same way as those who verify.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_export_is_written_in_each_format() {
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, auditor) = site.key("auditor", "carol").await;
+    site.api("agent", "bot").await.ask(json!({})).await;
+    for (format, begins) in [("csv", "leaf,created_at,"), ("ocsf", "{"), ("cef", "CEF:0|")] {
+        let out = site.folder().join(format!("log.{format}"));
+        let part = site.folder().join(format!("log.{format}.part"));
+        // A part of another export is not gone on with.
+        std::fs::write(&part, "{\"placet_export\":1,\"size\":7,\"selection\":null}\n{\"leaf\":3}\n").unwrap();
+        let done = export(&site, &auditor, &out, &["--format", format]).await;
+        assert!(done.succeeded().contains("Only an export in the format jsonl can be verified"), "{done:?}");
+        let text = std::fs::read_to_string(&out).unwrap();
+        assert!(text.starts_with(begins) && text.contains("bot") && text.lines().count() > 3 && !part.exists(), "{text}");
+    }
+    let out = site.folder().join("log.xml");
+    refused(&export(&site, &auditor, &out, &["--format", "xml"]).await, "must be jsonl, csv, ocsf or cef");
+    refused(&export(&site, &auditor, &out, &["--format", "csv", "--intent", "x"]).await, "intent_id");
+    assert!(!out.exists() && !site.folder().join("log.xml.part").exists());
+    server.kill().await;
+}

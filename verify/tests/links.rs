@@ -175,3 +175,29 @@ fn the_report_says_what_is_not_replayed() {
     world.happen(Tale::Chosen, "bot", ASKED_AT + 200, "receipt.consumed", Value::Null);
     assert!(codes(&world).contains(&presented) && codes(&world).contains(&receipts), "{:?}", codes(&world));
 }
+
+/// A link answers its question, and hands it on. Nothing else that a person decides is done by one.
+#[test]
+fn a_link_moves_no_deadline() {
+    let mut world = World::honest();
+    world.payload(Tale::Withdrawn, "intent.suspension_extended")["credential"] = json!({"kind": "email_link", "id": id(0xeff)});
+    let report = judge(&world, None);
+    let found: Vec<_> = report.findings.iter().map(|finding| finding.code.text()).collect();
+    assert_eq!(found.first(), Some(&"change_not_allowed"), "{:#?}", report.findings);
+}
+
+/// An event in the name of the server needs no credential, so the holder of the log's key could write an approval in that name.
+#[test]
+fn the_server_approves_nothing() {
+    for (name, assurance) in [("placet", "server"), ("local:0@host", "local")] {
+        let mut world = World::honest();
+        let granted = world.payload(Tale::Approved, "governance.approval_granted");
+        (granted["responded_by"], granted["assurance"]) = (json!(name), json!(assurance));
+        granted.as_object_mut().unwrap().remove("credential");
+        let place = world.place(Tale::Approved, "governance.approval_granted");
+        world.events[place].insert("actor".to_owned(), json!(name));
+        let report = judge(&world, None);
+        let is_silent = report.verdict == Verdict::Verified && report.decisions == honest();
+        assert!(!is_silent, "{name}: {report:#?}");
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! The file is written beside its place under another name until it is whole. If the download breaks off, the next try goes on behind the
 //! last line that arrived. Two downloads are joined only if both are of one selection, and the hash in the manifest is that of the bytes.
+//! The formats that lose something, for spreadsheets and SIEMs, begin anew instead.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, IsTerminal, Seek, SeekFrom, Write};
@@ -13,6 +14,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use domain::asking::attesting::hex;
 use domain::base::time;
+use domain::log::export::Format;
 use placet::TransportError;
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
@@ -52,8 +54,15 @@ pub(super) struct ExportArgs {
     /// Only events that ended a question so: answered, expired, undeliverable, cancelled.
     #[arg(long, value_name = "OUTCOME")]
     outcome: Option<String>,
+    /// The format: jsonl, which loses nothing and alone can be verified; csv for spreadsheets; ocsf or cef for a SIEM.
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = format)]
+    format: Format,
     #[command(flatten)]
     remote: RemoteArgs,
+}
+
+fn format(text: &str) -> Result<Format, &'static str> {
+    Format::parse(text).ok_or("must be jsonl, csv, ocsf or cef")
 }
 
 pub(super) async fn run(args: ExportArgs) -> ExitCode {
@@ -69,6 +78,12 @@ async fn exported(args: &ExportArgs) -> anyhow::Result<()> {
         bail!("{} exists; name another file, or remove it", args.out.display());
     }
     let mut part = Part::open(&args.out)?;
+    if args.format != Format::Jsonl {
+        fetch_at_once(&remote, args, &http, &mut part).await?;
+        part.finish(&args.out)?;
+        let format = args.format.as_str();
+        return print_laid_out(&format!("{}: {format}. Only an export in the format jsonl can be verified.", args.out.display()));
+    }
     if part.last.is_some() {
         if part.selection != args.selection() {
             let shown = part.path.display();
@@ -119,7 +134,36 @@ enum Ended {
     Broken(anyhow::Error),
 }
 
+/// Fetches an export in a format that does not go on where it ended.
+async fn fetch_at_once(remote: &Remote, args: &ExportArgs, http: &reqwest::Client, part: &mut Part) -> anyhow::Result<()> {
+    let key = args.remote.key()?;
+    let mut tries = 0;
+    loop {
+        part.begin_anew()?;
+        let request = http.get(args.address(remote, part)?).header("X-API-Key", key.expose_secret());
+        let why = match receive(remote, request, part).await {
+            Ok(()) => return Ok(()),
+            Err(Ended::Refused(why)) => why,
+            Err(Ended::Broken(_)) if tries < TRIES_MAX => {
+                tries += 1;
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+            Err(Ended::Broken(why)) => why,
+        };
+        part.begin_anew()?;
+        part.remove_if_empty();
+        return Err(why);
+    }
+}
+
 async fn fetch(remote: &Remote, request: reqwest::RequestBuilder, part: &mut Part) -> Result<Whole, Ended> {
+    receive(remote, request, part).await?;
+    part.whole().map_err(Ended::Refused)?.ok_or_else(|| Ended::Broken(anyhow::anyhow!("the export has no end")))
+}
+
+/// Appends the body of the answer to the file. A body that ends early is an error.
+async fn receive(remote: &Remote, request: reqwest::RequestBuilder, part: &mut Part) -> Result<(), Ended> {
     let broken = |error: reqwest::Error| Ended::Broken(anyhow::Error::new(error.without_url()));
     let unreached = |error: reqwest::Error| Ended::Broken(remote.lost(TransportError::Network(error.without_url())));
     let mut response = remote.heard(request.send()).await.map_err(unreached)?;
@@ -141,7 +185,7 @@ async fn fetch(remote: &Remote, request: reqwest::RequestBuilder, part: &mut Par
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         part.add(&chunk).map_err(Ended::Refused)?;
     }
-    part.whole().map_err(Ended::Refused)?.ok_or_else(|| Ended::Broken(anyhow::anyhow!("the export has no end")))
+    Ok(())
 }
 
 impl ExportArgs {
@@ -190,6 +234,9 @@ impl ExportArgs {
         let mut url = remote.url.join("/api/v1/export")?;
         for (name, _, value) in self.given() {
             url.query_pairs_mut().append_pair(name, value);
+        }
+        if self.format != Format::Jsonl {
+            url.query_pairs_mut().append_pair("format", self.format.as_str());
         }
         if let Some(size) = part.size {
             url.query_pairs_mut().append_pair("size", &size.to_string());
@@ -276,6 +323,14 @@ impl Part {
         self.file.set_len(whole)?;
         self.file.seek(SeekFrom::Start(whole))?;
         self.length = whole;
+        Ok(())
+    }
+
+    /// Forgets all that arrived.
+    fn begin_anew(&mut self) -> anyhow::Result<()> {
+        self.file.set_len(0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        (self.length, self.size, self.last) = (0, None, None);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! `placet receipt get | verify`: fetches the receipt of a decision, and checks one without a server.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -132,7 +132,7 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
         return print_json(&serde_json::to_value(decision)?);
     }
     // An agent's words go on behind a bar, so no line of a question looks like a line of ours.
-    let margins = Margins(columns());
+    let margins = Margins(if std::io::stdout().is_terminal() { columns() } else { usize::MAX });
     let words = |name: &str, text: &str| margins.labelled(&inert_line(text), &format!("{name:<14} "));
     let line = |name: &str, text: &str| format!("{name:<14} {}", inert_line(text));
     let answer = match &decision.meaning {

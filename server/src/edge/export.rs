@@ -117,7 +117,7 @@ impl Wanted {
 fn refuse_empty(query: &str) -> Result<(), Rejection> {
     let empty = url::form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| value.is_empty());
     let errors: Vec<_> = empty
-        .map(|(name, _)| FieldError::new(name, "length", "must not be empty; leave it out to select nothing by it"))
+        .map(|(name, _)| FieldError::new(name, "length", "must not be empty; leave it out if you do not want to filter by it"))
         .collect();
     if errors.is_empty() { Ok(()) } else { Err(Rejection::Invalid { errors }) }
 }

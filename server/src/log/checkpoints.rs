@@ -50,7 +50,7 @@ impl Checkpoints {
     /// # Errors
     ///
     /// The store is away, or the tree is not an extension of the last one that was signed. [`Rejection::LogContradicted`] if it is no
-    /// extension of the last checkpoint in the file; the reason is in the server's own log.
+    /// extension of the last checkpoint in the file; the server prints the reason.
     pub async fn turn(&self) -> Result<Option<CheckpointRow>, StoreError> {
         self.follow_key().await?;
         while self.store.extend_tree().await? {}

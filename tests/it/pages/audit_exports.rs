@@ -32,7 +32,7 @@ on_each_store! {
         let mut ada = auditor(app).await;
         for outcome in ["waiting", "withdrawn", "replaced", "not_answered"] {
             let page = open(app, &mut ada, &format!("?outcome={outcome}")).await;
-            assert!(page.status == 200 && page.html.contains("No export selects this outcome"), "{outcome}: {}", page.html);
+            assert!(page.status == 200 && page.html.contains("An export cannot select by this outcome"), "{outcome}: {}", page.html);
             assert!(!page.html.contains(EXPORTS), "{outcome}: {}", page.html);
         }
         for query in ["?from=2026-13-01", "?outcome=foo", "?intent=7&agent=bot"] {

@@ -85,7 +85,7 @@ impl Course<'_> {
         let is_gateway = taken.taken_back_by.to_lowercase() != taken.person;
         let role = if is_gateway { Role::Channel } else { Role::Operator };
         let (subject, assurance) = (&*taken.taken_back_by, Assurance::ApiKey);
-        let who = self.keys.who(&Acted { event, subject, role, assurance, credential: taken.credential })?;
+        let who = self.keys.person(&Acted { event, subject, role, assurance, credential: taken.credential })?;
         let by_link = self.was_sent_to(open, event, taken.credential)?;
         let by = &who.principal;
         let respond = Respond {
@@ -123,7 +123,7 @@ impl Course<'_> {
         }
         let subject = answer.responded_by.as_deref().unwrap_or_default();
         let Resumed { role, assurance, credential, .. } = *answer;
-        let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
+        let who = self.keys.person(&Acted { event, subject, role, assurance, credential })?;
         let mut doubts = self.was_sent_to(&open, event, credential)?;
         let mut by = who.principal.clone();
         doubts.extend(who.doubts);

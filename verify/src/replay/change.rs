@@ -8,7 +8,7 @@ use domain::intent::decide::decide;
 use domain::intent::event::{Event, ExtensionCause};
 use domain::log::payload::{Cancelled, Extended, Payload};
 use domain::people::authority::Action;
-use domain::people::principal::{Assurance, Principal, Role};
+use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::{ResolutionReason, Suspension};
 
@@ -38,6 +38,7 @@ impl Course<'_> {
         if !open.kind.stops_intent() && self.intent.status.is_final() {
             return Ok(who.doubts);
         }
+        no_link(event, logged.credential, "withdrew the question")?;
         let (alone, by) = (self.with_only(&open), &who.principal);
         let command = Command::Cancel { suspension_id: open.id, reason: logged.reason.clone() };
         let decided = decide(&alone, &command, by, at_least(event, &open));
@@ -116,8 +117,11 @@ impl Course<'_> {
     pub(super) fn extended(&self, event: &Happened, logged: &Extended) -> Judged {
         let Some(open) = self.intent.opened(logged.suspension_id) else { return self.not_open(logged.suspension_id) };
         let (subject, role, assurance) = (&*logged.extended_by, Role::Operator, Assurance::ApiKey);
-        let who = self.keys.who(&Acted { event, subject, role, assurance, credential: logged.credential })?;
+        let acted = Acted { event, subject, role, assurance, credential: logged.credential };
+        let is_outage = logged.cause == ExtensionCause::Outage;
+        let who = if is_outage { self.keys.who(&acted)? } else { self.keys.person(&acted)? };
         let by = &who.principal;
+        no_link(event, logged.credential, "moved the deadline")?;
         let command = Command::Extend {
             suspension_id: open.id,
             later: Later::Until(logged.new_expires_at),
@@ -133,7 +137,7 @@ impl Course<'_> {
             Some(_) | None => return Err(differs("effect")),
         }
         let mut doubts = who.doubts.clone();
-        if logged.cause == ExtensionCause::Outage {
+        if is_outage {
             let is_server = *by == Principal::server();
             return if is_server { Ok(doubts) } else { Err(not_allowed(by, event, "gave back the time of an outage")) };
         }
@@ -161,6 +165,13 @@ fn why(rejection: &Rejection, open: &Suspension, event: &Happened) -> Fault {
         return Fault::new(Code::ChangeLate, text);
     }
     Fault::new(Code::DecisionDiffers, format!("The question could not be changed in this way: {rejection}."))
+}
+
+/// Refuses what no page of a mailed link does: a link answers its question, and hands it on.
+fn no_link(event: &Happened, credential: Option<Credential>, what: &str) -> Result<(), Fault> {
+    let Some(Credential::EmailLink(_)) = credential else { return Ok(()) };
+    let text = format!("{} {what} by the link of a message, which can only answer.", quoted(&event.actor, SHOWN_MAX));
+    Err(Fault::new(Code::ChangeNotAllowed, text))
 }
 
 fn not_allowed(by: &Principal, event: &Happened, what: &str) -> Fault {

@@ -35,7 +35,8 @@ impl Course<'_> {
             HandsEvent::Reassigned(reassigned) => &reassigned.reassigned_by,
         };
         let (role, assurance, credential) = (Role::Operator, Assurance::ApiKey, logged.credential());
-        let who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
+        let acted = Acted { event, subject, role, assurance, credential };
+        let who = if stands_in { self.keys.who(&acted)? } else { self.keys.person(&acted)? };
         let by_link = self.was_sent_to(open, event, credential)?;
         let mut doubts = self.judge_hands(event, logged, open, &who.principal)?;
         doubts.extend(by_link);

@@ -164,6 +164,20 @@ impl Keys {
         owned.chain([unknown]).max().unwrap_or(unknown)
     }
 
+    /// Finds the principal of what only a person decides. The server and an account of its machine decide nothing of this kind, so that
+    /// an event in their name, which needs no credential, cannot be checked.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::who`].
+    pub(super) fn person(&self, acted: &Acted<'_>) -> Result<Who, Fault> {
+        let mut who = self.who(acted)?;
+        if matches!(who.principal.assurance, Assurance::Server | Assurance::Local) {
+            who.doubts.insert(Doubt::Credential);
+        }
+        Ok(who)
+    }
+
     /// Finds the principal that acted.
     ///
     /// # Errors

@@ -191,7 +191,12 @@ impl Course<'_> {
 
     fn who_stops(&self, event: &Happened, subject: &str, credential: Option<Credential>) -> Result<Who, Fault> {
         let (role, assurance) = (Role::Operator, Assurance::ApiKey);
-        self.keys.who(&Acted { event, subject, role, assurance, credential })
+        let mut who = self.keys.who(&Acted { event, subject, role, assurance, credential })?;
+        // No page of a mailed link stops work or lets it go on.
+        if let Some(Credential::EmailLink(_)) = credential {
+            who.doubts.insert(Doubt::Link);
+        }
+        Ok(who)
     }
 
     /// Whether a principal may stop the intent, or let it go on. The log of the intent does not say which agent created its parent, nor

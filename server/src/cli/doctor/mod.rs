@@ -98,7 +98,10 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         findings.extend(mail::check(config, running.as_ref().map(|(_, settings)| settings)).await);
         findings.extend(webhooks::check(config).await);
         findings.extend(checkpoint_file::check(config));
-        findings.extend(log_key::check(config, inspection.as_ref()));
+        // The key file of a server that runs may be named in its environment alone.
+        if running.is_none() && unasked.is_none() {
+            findings.extend(log_key::check(config, inspection.as_ref()));
+        }
     }
     let settings = match (&running, &config) {
         (Some((_, settings)), _) => Some(settings.clone()),

@@ -20,13 +20,13 @@ pub(super) fn members() -> Vec<Member> {
         Member::of("RevokeReceiptRequest", &json!({}), "reason", json!("r")),
         Member::of(
             "PlaceHoldRequest",
-            &json!({"scope": {"kind": "agent", "id": "bot"}, "reason": "r"}),
+            &json!({"scope": {"kind": "agent", "id": "test-agent"}, "reason": "r"}),
             "scope",
             json!({"kind": "everything"}),
         ),
         Member::of(
             "PlaceHoldRequest",
-            &json!({"scope": {"kind": "agent", "id": "bot"}, "reason": "r"}),
+            &json!({"scope": {"kind": "agent", "id": "test-agent"}, "reason": "r"}),
             "reason",
             json!("another one"),
         ),
