@@ -143,13 +143,12 @@ async fn fetch_at_once(remote: &Remote, args: &ExportArgs, http: &reqwest::Clien
         let request = http.get(args.address(remote, part)?).header("X-API-Key", key.expose_secret());
         let why = match receive(remote, request, part).await {
             Ok(()) => return Ok(()),
-            Err(Ended::Refused(why)) => why,
             Err(Ended::Broken(_)) if tries < TRIES_MAX => {
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
-            Err(Ended::Broken(why)) => why,
+            Err(Ended::Broken(why) | Ended::Refused(why)) => why,
         };
         part.begin_anew()?;
         part.remove_if_empty();
