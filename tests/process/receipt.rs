@@ -68,30 +68,6 @@ async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
     assert!(missing.status.code() == Some(3) && missing.stderr.contains("failed to read /nowhere"), "{missing:?}");
 }
 
-/// A question that is padded with spaces must not put a second answer above the true one.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_line_of_a_question_looks_like_a_line_of_the_receipt() {
-    let desk = Desk::open().await;
-    // The label of the question and this padding fill the 80 columns that a terminal of unknown width is taken to have.
-    let padded = format!("Refund?{}answer         \"yes\" (Yes)", " ".repeat(58));
-    let asking = desk.site.start(desk.ask(&[&padded]));
-    let short_id = desk.short_id().await;
-    desk.respond("no").await;
-    asking.finish().await;
-    let path = desk.site.folder().join("receipt.json");
-    let file = path.to_str().unwrap();
-    desk.site.run(desk.with_key(&desk.key, &["receipt", "get", &short_id, "--out", file])).await.succeeded();
-    let (_, auditor) = desk.site.key("auditor", "carol").await;
-    let log = desk.site.folder().join("log.jsonl");
-    export(&desk.site, &auditor, &log, &[]).await.succeeded();
-    let key = key_of(&std::fs::read_to_string(&log).unwrap());
-    let verified = desk.site.run(desk.site.command(["receipt", "verify", "--key", &key, file])).await;
-    let said = verified.succeeded();
-    assert!(said.contains("(Yes)"), "the words of the agent are shown: {said}");
-    let answers: Vec<&str> = said.lines().filter(|line| line.starts_with("answer ")).collect();
-    assert!(matches!(answers[..], [line] if line.contains("\"no\"")), "{said}");
-}
-
 /// After the log got another key, the holder of a receipt fetches it again, and a third party names the old key as an earlier one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_receipt_is_checked_with_the_earlier_key() {
