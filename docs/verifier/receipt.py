@@ -8,11 +8,12 @@ a receipt was used or revoked: only the server knows that. ACTION is a file with
 digest must be that of the action that was approved. Does not check passkeys. Prints a line for each file.
 Exit codes: 0 all receipts are genuine, 1 one is not accepted, 2 one or ACTION cannot be read, or the arguments are wrong.
 """
-import argparse, base64, sys
+import argparse, sys
 try:
-    from standards import Fault, canonical, check_note, decoded, is_number, is_signed, parse, read_key, require, root_of, sha256, shown
-except ModuleNotFoundError:
-    sys.exit(print("receipt.py needs the file standards.py in its folder: fetch docs/verifier/standards.py of Placet as well", file=sys.stderr) or 2)
+    from standards import (Fault, canonical, check_note, decoded, file_argument, hash_text, is_number, is_proven, is_signed, key_argument, parse,
+                           require, sha256, shown)
+except ImportError:
+    sys.exit(print("receipt.py needs the file standards.py of its version in its folder: fetch docs/verifier/standards.py of Placet as well", file=sys.stderr) or 2)
 
 MEMBERS = {"placet_receipt", "decision", "signature", "event", "leaf", "proof", "checkpoint"}
 CONTENT_TYPE, FILE_MAX, CONTENT_MAX, PATH_MAX = b"application/placet-decision+json", 1024 * 1024, 512 * 1024, 48
@@ -20,10 +21,6 @@ HINTS = {
     "earlier_key": " (an earlier key of the log signed the checkpoint; fetch the receipt again from the server)",
     "statement_signature": " (it was changed, or an earlier key of the log signed it, which was not given)",
 }
-
-
-def hash_text(data):
-    return "sha256:" + base64.urlsafe_b64encode(sha256(data)).decode().rstrip("=")
 
 
 def cbor(major, data):
@@ -77,35 +74,28 @@ def verify(data, keys, earlier):
     require(payload.get("statement_hash") == hash_text(statement), "other_event")
     require(all(payload.get(name) == decision.get(name) for name in ("receipt_id", "suspension_id")), "other_event")
     leaf = canonical({k: v for k, v in event.items() if k not in ("payload", "salt")})
-    path = [decoded(node) for node in proof]
-    require(len(path) <= PATH_MAX and all(len(node) == 32 for node in path) and file["leaf"] < size, "path")
-    require(root_of(file["leaf"], size, sha256(b"\0", leaf), path) == root, "path")
+    require(len(proof) <= PATH_MAX and file["leaf"] < size, "path")
+    require(is_proven(file["leaf"], size, sha256(b"\0", leaf), proof, root), "path")
     return decision
+
+
+def action_argument(path):
+    """The digest of the action in a file."""
+    return file_argument(path, lambda data: hash_text(canonical(parse(data))))
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--key", action="append", required=True)
-    arguments.add_argument("--earlier-key", action="append", default=[])
-    arguments.add_argument("--action", metavar="ACTION")
+    arguments.add_argument("--key", action="append", required=True, type=key_argument)
+    arguments.add_argument("--earlier-key", action="append", default=[], type=key_argument)
+    arguments.add_argument("--action", metavar="ACTION", type=action_argument)
     arguments.add_argument("files", nargs="+", metavar="FILE")
     given, code = arguments.parse_args(), 0
-    keys, earlier = ([key for text in texts for key in read_key(text)] for texts in (given.key, given.earlier_key))
-    if len(keys) + len(earlier) < len(given.key) + len(given.earlier_key):
-        arguments.error("a key is not NAME+HASH+KEY of an Ed25519 key")
-    action = None
-    if given.action is not None:
-        try:
-            with open(given.action, "rb") as file:
-                action = hash_text(canonical(parse(file.read())))
-        except (OSError, Fault) as error:
-            reason = getattr(error, "strerror", None) or f"it is no JSON ({error})"
-            arguments.error(f"the file {shown(given.action)}, given with --action, cannot be read: {reason}")
     for name in given.files:
         try:
             with open(name, "rb") as file:
-                decision = verify(file.read(FILE_MAX + 1), keys, earlier)
-            require(action is None or decision.get("action_digest") == action, "other_action")
+                decision = verify(file.read(FILE_MAX + 1), given.key, given.earlier_key)
+            require(given.action is None or decision.get("action_digest") == given.action, "other_action")
             said = f"genuine: {decision.get('value')!a} by {decision.get('responded_by')!a} at {decision.get('responded_at')!a}"
         except OSError as error:
             said, code = f"cannot be read: {error.strerror}", 2

@@ -1,12 +1,13 @@
-"""The standards that verify.py and receipt.py use: canonical JSON (RFC 8785), Ed25519 (RFC 8032), signed notes (C2SP), and proofs (RFC 9162).
+"""The standards that verify.py and receipt.py use: canonical JSON (RFC 8785), Ed25519 (RFC 8032), signed notes (C2SP),
+proofs (RFC 9162), and the arguments of their command lines.
 
 Needs Python 3.9 and nothing else. A fault raises its code.
 """
-import base64, functools, hashlib, json, math, re
+import argparse, base64, functools, hashlib, json, math, re
 from decimal import Decimal
 
 INTEGER_MAX, DEPTH_MAX = 2**53 - 1, 127
-NOTE_MAX, SIGNATURES_MAX, CONTROL = 16 * 1024, 64, "\x00-\x1f\x7f-\x9f"
+LINE_MAX, NOTE_MAX, SIGNATURES_MAX, CONTROL = 4 * 1024 * 1024, 16 * 1024, 64, "\x00-\x1f\x7f-\x9f"
 BASE64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 KEY = f"([^+{CONTROL}\\s]{{1,200}})[+]([0-9a-f]{{8}})[+]({BASE64})"
 NOTE = f"(([^{CONTROL}]+)\n(0|[1-9][0-9]*)\n({BASE64})\n(?:[^{CONTROL}]*\n)*)\n((?:\u2014 [^+{CONTROL}\\s]+ {BASE64}\n)+)"
@@ -30,6 +31,30 @@ def shown(text):
 
 def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
+
+
+def hash_text(data):
+    """The SHA-256 of bytes, as events write it."""
+    return "sha256:" + base64.urlsafe_b64encode(sha256(data)).decode().rstrip("=")
+
+
+class Lines:
+    """The lines of a file of JSON, each with one end and in one form. `number` is that of the line read last."""
+
+    def __init__(self, file):
+        self.file, self.number, self.raw, self.before = file, 0, b"", hashlib.sha256()  # `before`: over all lines but the last.
+
+    def next(self):
+        """The next line without its end; empty at the end of the file."""
+        self.before.update(self.raw)
+        self.raw, self.number = self.file.readline(), self.number + 1
+        line = self.raw[:-1] if self.raw.endswith(b"\n") else self.raw
+        require(len(line) <= LINE_MAX, "line_too_long")
+        require(line != self.raw or not line, "truncated_line")
+        require(self.number > 1 or not line.startswith(b"\xef\xbb\xbf"), "byte_order_mark")
+        require(not line.endswith(b"\r"), "crlf")
+        require(line or not self.raw, "blank_line")
+        return line
 
 
 def canonical(value, depth=0):
@@ -148,6 +173,48 @@ def root_of(leaf, size, node, proof):
     return below and (sha256(b"\1", below, proof[-1]) if leaf < half else sha256(b"\1", proof[-1], below))
 
 
+def is_proven(leaf, size, node, proof, root):
+    """Whether a proof, a list of hashes in base64, leads from a leaf to the root."""
+    steps = [decoded(step) for step in proof] if isinstance(proof, list) else [b""]
+    return all(len(step) == 32 for step in steps) and root_of(leaf, size, node, steps) == root
+
+
+def append(full, leaf, node):
+    """Adds a leaf to the full subtrees of a tree, the largest first."""
+    while leaf & 1:
+        node, leaf = sha256(b"\1", full.pop(), node), leaf >> 1
+    full.append(node)
+
+
 def root_over(full):
     """The root over full subtrees, the largest first."""
     return functools.reduce(lambda right, left: sha256(b"\1", left, right), reversed(full)) if full else sha256()
+
+
+def key_argument(text):
+    """A public key from the command line."""
+    for key in read_key(text):
+        return key
+    raise argparse.ArgumentTypeError("it must be NAME+HASH+KEY of an Ed25519 key")
+
+
+def file_argument(path, read):
+    """What `read` makes of the bytes of a file that the command line names."""
+    try:
+        with open(path, "rb") as file:
+            return read(file.read())
+    except (OSError, Fault, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or (f"it is no JSON ({error})" if isinstance(error, Fault) else "it is no text in UTF-8")
+        raise argparse.ArgumentTypeError(f"the file {shown(path)} cannot be read: {reason}")
+
+
+def notes_argument(path):
+    """The checkpoints of a file that may hold several, each with an empty line behind its signatures."""
+    notes, is_behind_signature = [""], False
+    for line in re.findall("[^\n]*\n|[^\n]+", file_argument(path, bytes.decode)):
+        if line == "\n" and is_behind_signature:
+            notes.append("")
+        else:
+            notes[-1] += line
+        is_behind_signature = line.startswith("\u2014 ")
+    return list(filter(None, notes)) or [""]

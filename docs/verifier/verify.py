@@ -6,17 +6,17 @@
 Checks the header, the form and hash of each event, the chain of each log, the tree or the proofs, the signatures, erased events, the
 manifest, kept checkpoints, and that several exports of one log agree. It does not replay decisions: whether an answer was allowed, and
 whether a passkey signed it, is not checked. It stops at the first fault of a file, and holds the end of each log in memory. Prints a line
-for each file. Exit codes: 0 all files are verified, 1 one is not, 2 one cannot be read or the
-arguments are wrong.
+for each file. Exit codes: 0 all files are verified, 1 one is not, 2 one cannot be read or the arguments are wrong.
 """
-import argparse, base64, collections, hashlib, re, sys
+import argparse, base64, collections, re, sys
 try:
-    from standards import Fault, canonical, check_note, decoded, is_number, is_succession, parse, read_key, require, root_of, root_over, sha256, shown, successors
-except ModuleNotFoundError:
-    sys.exit(print("verify.py needs the file standards.py in its folder: fetch docs/verifier/standards.py of Placet as well", file=sys.stderr) or 2)
+    from standards import (Fault, Lines, append, canonical, check_note, hash_text, is_number, is_proven, is_succession, key_argument,
+                           notes_argument, parse, read_key, require, root_over, sha256, shown, successors)
+except ImportError:
+    sys.exit(print("verify.py needs the file standards.py of its version in its folder: fetch docs/verifier/standards.py of Placet as well", file=sys.stderr) or 2)
 
 BYTES_32, UUID, ANY = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(?s:.*)"
-HASH, LINE_MAX = "sha256:" + BYTES_32, 4 * 1024 * 1024
+HASH = "sha256:" + BYTES_32
 TIME = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{6}"
 TEXTS = {"id": UUID, "event_type": ANY, "actor": ANY, "created_at": TIME}
 LOGS = {"intent_id": UUID, "portfolio_id": UUID, "log": "server"}
@@ -40,10 +40,10 @@ class Export:
     def __init__(self, file, keys, trusts=False):
         """Reads and checks the header."""
         require(not file.peek(2).startswith(b"\x1f\x8b"), "compressed")
-        self.file, self.keys, self.line, self.raw, self.before = file, keys, 0, b"", hashlib.sha256()
+        self.lines, self.keys = Lines(file), keys
         self.due, self.leaves, self.full, self.roots, self.types = 0, [], [], {0: sha256()}, collections.Counter()
         self.logs, self.erased = {}, []
-        self.header = header = parse(self.next_line() or b"null")
+        self.header = header = parse(self.lines.next() or b"null")
         require(isinstance(header, dict) and "placet_export" in header, "no_header")
         require(is_number(header["placet_export"]) and header["placet_export"] == 1, "unknown_version")
         right = all(isinstance(header.get(name), str) for name in ("origin", "key", "checkpoint", "exported_at"))
@@ -56,18 +56,6 @@ class Export:
         require(attempt(lambda: check_note(header["checkpoint"], own, self.origin))[0], "key_differs")
         require(header["size"] == self.size, "size_differs")
 
-    def next_line(self):
-        """The next line without its end; empty at the end of the file."""
-        self.before.update(self.raw)
-        self.raw, self.line = self.file.readline(), self.line + 1
-        line = self.raw[:-1] if self.raw.endswith(b"\n") else self.raw
-        require(len(line) <= LINE_MAX, "line_too_long")
-        require(line != self.raw or not line, "truncated_line")
-        require(self.line > 1 or not line.startswith(b"\xef\xbb\xbf"), "byte_order_mark")
-        require(not line.endswith(b"\r"), "crlf")
-        require(line or not self.raw, "blank_line")
-        return line
-
     def read(self, kept, others):
         """Checks everything behind the header. `others` are the sizes and roots of other exports of this log."""
         targets, refused = [(size, root, "exports_disagree") for size, root in others], []
@@ -79,13 +67,13 @@ class Export:
         self.roots.update((size, None) for size, _, _ in targets if size > 0)
         manifest = None
         while not manifest:
-            line = self.next_line()
+            line = self.lines.next()
             require(line, "no_manifest")
             value = parse(line)
             require(isinstance(value, dict), "line_form")
             require("placet_export" not in value, "second_header")
             manifest = value if "manifest" in value else self.event(value, line)
-        before, line = self.before.hexdigest(), self.next_line()
+        before, line = self.lines.before.hexdigest(), self.lines.next()
         require(not line, "concatenated" if b'"placet_export":' in line else "after_manifest")
         require(self.is_selection or self.due == self.size, "events_missing")
         require(self.is_selection or root_over(self.full) == self.root, "root_differs")
@@ -112,8 +100,7 @@ class Export:
         proof = b',"proof":' + canonical(value["proof"]) if self.is_selection else b""
         one_form = b'{"leaf":%d,"%s":%s%s}' % (leaf, b"redacted" if is_erased else b"event", text, proof)
         require(line == one_form, "not_canonical")
-        computed = "sha256:" + base64.urlsafe_b64encode(sha256(stored)).decode()[:-1]
-        require(is_erased or computed == claimed, "wrong_hash")
+        require(is_erased or hash_text(stored) == claimed, "wrong_hash")
         check_members(event, is_erased)
         is_redaction = "log" in event and event["event_type"] == "payload.redacted"
         require(not (is_erased and is_redaction), "redaction_erased")
@@ -135,8 +122,7 @@ class Export:
         """The digest of an answer is that of the action that it approves, if its question proposes one."""
         payload = event.get("payload")
         if event["event_type"] in ("intent.resumed", "intent.answer_counted") and isinstance(payload, dict) and "proposal" in payload:
-            digest = "sha256:" + base64.urlsafe_b64encode(sha256(canonical(payload["proposal"]))).decode()[:-1]
-            require(payload.get("action_digest") == digest, "decision_differs")
+            require(payload.get("action_digest") == hash_text(canonical(payload["proposal"])), "decision_differs")
 
     def check_erasures(self):
         """A later event of the server's log must name each erased event. An event that names one a second time does not count."""
@@ -158,12 +144,8 @@ class Export:
 
     def check_tree(self, leaf, node, proof):
         if self.is_selection:
-            steps = [decoded(step) for step in proof] if isinstance(proof, list) else [b""]
-            right = all(len(step) == 32 for step in steps)
-            return require(right and root_of(leaf, self.size, node, steps) == self.root, "wrong_proof")
-        while leaf & 1:
-            node, leaf = sha256(b"\1", self.full.pop(), node), leaf >> 1
-        self.full.append(node)
+            return require(is_proven(leaf, self.size, node, proof, self.root), "wrong_proof")
+        append(self.full, leaf, node)
         if self.due + 1 in self.roots:
             self.roots[self.due + 1] = root_over(self.full)
 
@@ -197,39 +179,19 @@ def verify(paths, keys, kept=(), trusts=False):
             elsewhere = {other.origin for other in exports} - {export.origin}
             mine = [note for note in kept if note.split("\n")[0] not in elsewhere]
             _, verdict, code = attempt(lambda: export.read(mine, others))
-        results[place] = (verdict, code, export.line if export and code else None)
+        results[place] = (verdict, code, export.lines.number if export and code else None)
     return results
-
-def pieces(text):
-    """The checkpoints of a file that may hold several, each with an empty line behind its signatures."""
-    notes, is_behind_signature = [""], False
-    for line in re.findall("[^\n]*\n|[^\n]+", text):
-        if line == "\n" and is_behind_signature:
-            notes.append("")
-        else:
-            notes[-1] += line
-        is_behind_signature = line.startswith("\u2014 ")
-    return list(filter(None, notes)) or [""]
 
 def main():
     parser = argparse.ArgumentParser(description="Verifies exports of Placet's log.")
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--key", action="append", default=[], help="a public key that you trust; may be repeated")
-    parser.add_argument("--checkpoint", action="append", default=[], help="a file with checkpoints that you kept; may be repeated")
+    parser.add_argument("--key", action="append", default=[], type=key_argument, help="a public key that you trust; may be repeated")
+    parser.add_argument("--checkpoint", action="append", default=[], type=notes_argument, help="a file with checkpoints that you kept; may be repeated")
     parser.add_argument("--trust-export-key", action="store_true", help="trust the key that the export itself names")
     options = parser.parse_args()
-    keys = [key for text in options.key for key in read_key(text)]
-    if len(keys) < len(options.key) or not (keys or options.trust_export_key):
+    if not (options.key or options.trust_export_key):
         parser.error("give the log's public key: --key NAME+HASH+KEY")
-    kept = []
-    for path in options.checkpoint:
-        try:
-            with open(path, encoding="utf-8", newline="") as file:
-                kept += pieces(file.read())
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
-            parser.error(f"the file {shown(path)}, given with --checkpoint, cannot be read: {reason}")
-    results = verify(options.files, keys, kept, options.trust_export_key)
+    results = verify(options.files, options.key, sum(options.checkpoint, []), options.trust_export_key)
     for path, (verdict, code, line) in zip(options.files, results):
         print(f"{verdict}  {shown(path)}" + (f": {code}, line {line}" if line else f": {code}" if code else ""))
     return max(["verified", "not_verified", "failed"].index(verdict) for verdict, _, _ in results)

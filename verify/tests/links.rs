@@ -13,6 +13,9 @@ use world::{ASKED_AT, Tale, World, answer, at, id};
 
 const RESUMED: &str = "intent.resumed";
 const SENT: &str = "delivery.sent";
+const FAILED: &str = "delivery.failed";
+const BOUNCED: &str = "delivery.bounced";
+const DAN: &str = "dan@x.example";
 const MALLORY: &str = "mallory@evil.example";
 
 fn judge(world: &World, selected: Option<&[usize]>) -> Report {
@@ -50,9 +53,35 @@ fn unreported() -> World {
 }
 
 fn not_allowed(report: &Report, answer: u64) {
+    found(report, answer, "by the link of a message that went to");
+}
+
+/// The answer with this number in its log is the one that is not allowed.
+fn found(report: &Report, answer: u64, words: &str) {
     let found: Vec<_> = report.findings.iter().map(|finding| (finding.code.text(), finding.sequence)).collect();
     assert_eq!(found, [("answer_not_allowed", Some(answer))], "{:#?}", report.findings);
-    assert!(report.findings[0].text.contains("by the link of a message that went to"), "{:#?}", report.findings);
+    assert!(report.findings[0].text.contains(words), "{:#?}", report.findings);
+}
+
+/// Adds an event to an intent, and moves it before the event of this type.
+fn happen_before(world: &mut World, (tale, before): (Tale, &str), actor: &str, seconds: u64, event_type: &str, payload: Value) {
+    world.happen(tale, actor, seconds, event_type, payload);
+    let (event, place) = (world.events.pop().unwrap(), world.place(tale, before));
+    world.events.insert(place, event);
+}
+
+/// The report about the message of the answer, with other words of the mail server.
+fn bounced(world: &mut World) -> Value {
+    let mut report = world.payload(Tale::Linked, SENT).clone();
+    report["detail"] = json!("550 5.1.1 no mailbox");
+    report
+}
+
+/// The message of an intent is given up, and no server took it as far as its sender knows.
+fn given_up(mut world: World, tale: Tale) -> World {
+    world.event(tale, SENT).insert("event_type".to_owned(), json!(FAILED));
+    world.payload(tale, FAILED).as_object_mut().unwrap().remove("reached");
+    world
 }
 
 /// A server writes the report after the provider has taken the message, and by then the person may have answered.
@@ -88,7 +117,7 @@ fn answered_by(world: &mut World, person: &str) {
 #[test]
 fn an_answer_by_a_link_without_a_report_is_not_checkable() {
     let doubtful = (honest() - 1, vec![("decisions_link", Some(1))]);
-    for person in ["dan@x.example", MALLORY, "bot"] {
+    for person in [DAN, MALLORY, "bot"] {
         let mut world = unreported();
         answered_by(&mut world, person);
         assert_eq!(verified(&judge(&world, None)), doubtful, "{person}");
@@ -143,10 +172,8 @@ fn a_report_that_was_left_out_or_erased_is_named_as_the_reason() {
 fn one_report_settles_all_decisions_by_its_link() {
     let claimed = |world: &mut World| {
         let credential = answer(Tale::Linked, ASKED_AT)["credential"].clone();
-        let claim = json!({"suspension_id": Tale::Linked.question(), "person": "dan@x.example", "credential": credential});
-        world.happen(Tale::Linked, "dan@x.example", ASKED_AT + 50, "intent.claimed", claim);
-        let (claim, place) = (world.events.pop().unwrap(), world.place(Tale::Linked, RESUMED));
-        world.events.insert(place, claim);
+        let claim = json!({"suspension_id": Tale::Linked.question(), "person": DAN, "credential": credential});
+        happen_before(world, (Tale::Linked, RESUMED), DAN, ASKED_AT + 50, "intent.claimed", claim);
     };
     let mut world = reported_late();
     claimed(&mut world);
@@ -200,4 +227,161 @@ fn the_server_approves_nothing() {
         let is_silent = report.verdict == Verdict::Verified && report.decisions == honest();
         assert!(!is_silent, "{name}: {report:#?}");
     }
+}
+
+/// A message is sent, comes back, and is sent again. All these reports name its one question and its one recipient.
+#[test]
+fn many_reports_that_agree_leave_no_doubt() {
+    let mut world = World::honest();
+    let mut report = bounced(&mut world);
+    happen_before(&mut world, (Tale::Linked, RESUMED), "placet", ASKED_AT + 6, BOUNCED, report.clone());
+    happen_before(&mut world, (Tale::Linked, RESUMED), "placet", ASKED_AT + 7, SENT, report.clone());
+    world.happen(Tale::Linked, "placet", ASKED_AT + 200, BOUNCED, report.clone());
+    report.as_object_mut().unwrap().remove("reached");
+    world.happen(Tale::Linked, "placet", ASKED_AT + 201, FAILED, report);
+    assert_eq!(verified(&judge(&world, None)), (honest(), vec![]));
+}
+
+/// A message has one question and one recipient, so one of two such reports is forged, and no later report hides that.
+#[test]
+fn reports_that_contradict_each_other_are_found() {
+    let words = "contradict each other";
+    for (member, other) in [("recipient", json!(MALLORY)), ("suspension_id", json!(Tale::Chosen.question()))] {
+        for event_type in [BOUNCED, SENT, FAILED] {
+            let contradicting = |world: &mut World| {
+                let mut report = bounced(world);
+                report[member] = other.clone();
+                report
+            };
+            // Before the answer, behind the report that is right, and before it.
+            let mut world = World::honest();
+            let report = contradicting(&mut world);
+            happen_before(&mut world, (Tale::Linked, RESUMED), "placet", ASKED_AT + 6, event_type, report);
+            found(&judge(&world, None), 6, words);
+            let mut world = World::honest();
+            let report = contradicting(&mut world);
+            happen_before(&mut world, (Tale::Linked, SENT), "placet", ASKED_AT + 4, event_type, report);
+            found(&judge(&world, None), 6, words);
+            // After the answer, for which the first report had come before it, or after it.
+            for (mut world, answer) in [(World::honest(), 5), (reported_late(), 4)] {
+                let report = contradicting(&mut world);
+                let right = bounced(&mut world);
+                world.happen(Tale::Linked, "placet", ASKED_AT + 200, event_type, report);
+                world.happen(Tale::Linked, "placet", ASKED_AT + 201, BOUNCED, right);
+                found(&judge(&world, None), answer, words);
+            }
+        }
+    }
+}
+
+/// A server that erases a long log in parts may record in between that a message came back. It does not know the recipient any more.
+#[test]
+fn a_report_whose_recipient_was_erased_contradicts_nothing() {
+    let mut world = World::honest();
+    let mut report = bounced(&mut world);
+    report["recipient"] = json!("");
+    world.happen(Tale::Linked, "placet", ASKED_AT + 200, BOUNCED, report.clone());
+    assert_eq!(verified(&judge(&world, None)), (honest(), vec![]));
+    let mut world = unreported();
+    world.happen(Tale::Linked, "placet", ASKED_AT + 200, BOUNCED, report);
+    assert_eq!(verified(&judge(&world, None)), (honest() - 1, vec![("decisions_erased", Some(1))]));
+    // Nor does the server know in between who opens the link.
+    let mut world = World::honest();
+    refuse(&mut world, "", &id(0xe00 + Tale::Linked as u64));
+    assert_eq!(verified(&judge(&world, None)), (honest(), vec![("decisions_erased", Some(1))]));
+}
+
+/// The mail server took the message, and only its reply was lost. So the person has the link of a message that failed.
+#[test]
+fn the_report_of_a_message_that_failed_counts() {
+    assert_eq!(verified(&judge(&given_up(World::honest(), Tale::Linked), None)), (honest(), vec![]));
+    assert_eq!(verified(&judge(&given_up(reported_late(), Tale::Linked), None)), (honest(), vec![]));
+    let mut world = given_up(World::honest(), Tale::Linked);
+    world.payload(Tale::Linked, FAILED)["recipient"] = json!(MALLORY);
+    not_allowed(&judge(&world, None), 5);
+    let mut world = given_up(World::honest(), Tale::Linked);
+    world.payload(Tale::Linked, FAILED).as_object_mut().unwrap().remove("recipient");
+    assert_eq!(verified(&judge(&world, None)), (honest() - 1, vec![("decisions_unknown", Some(1))]), "an older form");
+
+    // The log of another intent has the report.
+    let mut world = World::honest();
+    let mut report = given_up(World::honest(), Tale::Linked).payload(Tale::Linked, FAILED).clone();
+    (report["delivery_id"], report["suspension_id"]) = (json!(id(0xeff)), json!(Tale::Chosen.question()));
+    world.happen(Tale::Chosen, "placet", ASKED_AT + 200, FAILED, report);
+    world.payload(Tale::Linked, RESUMED)["credential"]["id"] = json!(id(0xeff));
+    not_allowed(&judge(&world, None), 5);
+}
+
+/// A message that failed reaches no person. That its report was erased is no reason to believe that one was reached.
+#[test]
+fn an_erased_report_of_a_failure_hides_no_wrong_fallback() {
+    let world = given_up(World::honest(), Tale::FellBack);
+    let place = world.place(Tale::FellBack, FAILED);
+    for is_erased in [false, true] {
+        let mut log = world.log();
+        if is_erased {
+            log.erase(&mut forge::Chance::new(1), place, 900_000_000_000);
+        }
+        let options = Options::with_keys(vec![log.key.verifying().clone()]);
+        let report = verify("export", log.export(log.events.len(), None).write().as_bytes(), &options, Watchers::default());
+        let found: Vec<_> = report.findings.iter().map(|finding| finding.code.text()).collect();
+        assert_eq!(found.first(), Some(&"fallback_differs"), "{is_erased}: {:#?}", report.findings);
+    }
+}
+
+/// Records that the answer by a link came after another answer.
+fn refuse(world: &mut World, person: &str, message: &str) {
+    let refused = refused(Tale::Linked, ("already_resolved", "deny"), person, message);
+    world.happen(Tale::Linked, person, ASKED_AT + 200, "intent.response_rejected", refused);
+}
+
+fn refused(tale: Tale, (code, value): (&str, &str), person: &str, message: &str) -> Value {
+    json!({
+        "suspension_id": tale.question(), "code": code, "value": value, "value_omitted": false, "responded_by": person,
+        "credential": {"kind": "email_link", "id": message},
+    })
+}
+
+/// A refused answer decides nothing, but it says of a person what the person wanted.
+#[test]
+fn a_refused_answer_by_a_link_needs_a_report() {
+    let (own, invented) = (id(0xe00 + Tale::Linked as u64), id(0xeff));
+    let doubtful = (honest(), vec![("decisions_link", Some(1))]);
+    for (message, expected) in [(&own, (honest() + 1, vec![])), (&invented, doubtful.clone())] {
+        let mut world = World::honest();
+        refuse(&mut world, DAN, message);
+        assert_eq!(verified(&judge(&world, None)), expected, "{message}");
+    }
+    let mut world = World::honest();
+    refuse(&mut world, MALLORY, &own);
+    not_allowed(&judge(&world, None), 7);
+    // After the deadline.
+    let late = |message: &str| {
+        let mut world = World::honest();
+        let refused = refused(Tale::FellBack, ("expired", "deny"), DAN, message);
+        world.happen(Tale::FellBack, DAN, world::DEADLINE + 1, "intent.late_answer", refused);
+        verified(&judge(&world, None))
+    };
+    assert_eq!(late(&id(0xe00 + Tale::FellBack as u64)), (honest() + 1, vec![]));
+    assert_eq!(late(&invented), doubtful);
+    // While the question is open.
+    let mut world = World::honest();
+    let refused = refused(Tale::Linked, ("invalid_choice", "maybe"), DAN, &invented);
+    let place = (Tale::Linked, RESUMED);
+    happen_before(&mut world, place, DAN, ASKED_AT + 50, "intent.response_rejected", refused);
+    assert_eq!(verified(&judge(&world, None)), doubtful);
+}
+
+/// That the words on the page are not checked is true of each answer, also of one about which something else is doubtful.
+#[test]
+fn a_log_of_doubtful_decisions_says_what_is_not_replayed() {
+    let (mut world, linked) = (unreported(), json!(Tale::Linked.intent()));
+    world.events.retain(|event| event.get("intent_id").is_none_or(|intent| *intent == linked));
+    let report = judge(&world, None);
+    assert_eq!(verified(&report), (0, vec![("decisions_link", Some(1))]));
+    assert!(report.not_checkable.iter().any(|remark| remark.code == "presented"), "{:#?}", report.not_checkable);
+    world.events.retain(|event| event.get("intent_id").is_none());
+    let report = judge(&world, None);
+    assert_eq!(verified(&report), (0, vec![]));
+    assert!(report.not_checkable.iter().all(|remark| remark.code != "presented"), "{:#?}", report.not_checkable);
 }

@@ -35,7 +35,7 @@ fn a_wrong_argument_is_named_and_accuses_no_file() {
         ("receipt.py", "--action", binary),
     ] {
         let (code, said) = run(scripts, script, &["--key", &key, option, &file, &export]);
-        let is_named = said.contains(&format!("the file {file}, given with {option}, cannot be read: "));
+        let is_named = said.contains(&format!("argument {option}: the file {file} cannot be read: "));
         assert!(code == Some(2) && is_named && !said.contains("Traceback"), "{script} {option} {file}: {said}");
     }
 }

@@ -212,11 +212,15 @@ impl Course<'_> {
     pub(super) fn refused(&self, event: &Happened, refused: &RefusedAnswer) -> Judged {
         let id = refused.suspension_id;
         if let Some(open) = self.intent.opened(id).cloned() {
-            return self.refused_in_time(event, refused, &open);
+            let mut doubts = self.refused_in_time(event, refused, &open)?;
+            doubts.extend(self.was_sent_to(&open, event, refused.credential)?);
+            return Ok(doubts);
         }
         let Some(ended) = self.intent.ended.iter().find(|ended| ended.id == id) else { return self.not_open(id) };
         let (subject, role, assurance) = (&*refused.responded_by, Role::Operator, Assurance::ApiKey);
-        let who = self.keys.who(&Acted { event, subject, role, assurance, credential: refused.credential })?;
+        let mut who = self.keys.who(&Acted { event, subject, role, assurance, credential: refused.credential })?;
+        // A refused answer decides nothing, but it says what its person wanted.
+        who.doubts.extend(self.was_sent_to(ended, event, refused.credential)?);
         let mut alone = self.with_only(ended);
         (alone.open, alone.beside, alone.ended) = (None, Vec::new(), vec![ended.clone()]);
         let respond = Respond { value: refused.value.clone(), ..about(ended) };

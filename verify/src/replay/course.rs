@@ -81,7 +81,7 @@ pub(super) struct Course<'k> {
     pub(super) questions: HashMap<SuspensionId, Question>,
     /// The messages, and the decisions by their links.
     pub(super) links: Links,
-    /// The judgements on decisions that had waited for the report that came last.
+    /// The judgements on decisions that had waited for the report that came last, or that it contradicts.
     settled: Vec<(Place, Judged)>,
     pub(super) due: VecDeque<Due>,
     /// Why questions may exist that are not known here.
@@ -137,7 +137,12 @@ impl<'k> Course<'k> {
         let place = Place { line, leaf, log: Some(log), sequence };
         match (judged, by_link) {
             (Ok(doubts), Some(used)) if doubts.contains(&Doubt::Link) => self.links.wait(used, place, doubts, decisions),
-            (Ok(doubts), _) if kind.is_decision() => decisions.count(&doubts),
+            (Ok(doubts), by_link) if kind.is_decision() => {
+                if let Some(used) = by_link {
+                    self.links.count(&used, place);
+                }
+                decisions.count(&doubts);
+            }
             (Ok(_), _) => {}
             (Err(fault), _) => findings.add(place, fault.code, fault.text),
         }
@@ -175,6 +180,8 @@ impl<'k> Course<'k> {
         }
         if kind == Kind::Delivered {
             self.is_reach_unsure = true;
+        }
+        if kind.is_report() {
             self.links.miss(doubt);
         }
         Doubts::from([doubt])
@@ -333,6 +340,7 @@ impl<'k> Course<'k> {
                 self.is_reach_unsure |= !event.is_exact && self.intent.opened(id).is_some_and(|open| open.is_expired(event.at));
                 self.evolve(event, &super::rebuilt::delivered(tracked));
             }
+            Payload::Delivery(failed) => self.settled = self.links.report(&failed),
             Payload::Joined(added) => {
                 self.intent.member_of.retain(|known| known.portfolio_id != added.portfolio_id);
                 self.intent.member_of.push(MemberOf { portfolio_id: added.portfolio_id, deadline: None });

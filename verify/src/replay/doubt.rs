@@ -87,7 +87,7 @@ impl Doubt {
             ),
             Self::Link => (
                 "decisions_link",
-                "Decisions were made by links in messages of which the export has no report, as when a server stopped before it wrote one: it is not checked which people got these messages, nor whether there were any.",
+                "Decisions were made by links in messages of which the export has no report, as when a server stopped before it wrote one, or answers by such links were refused: it is not checked which people got these messages, nor whether there were any.",
             ),
         }
     }
@@ -126,6 +126,11 @@ impl Decisions {
         for doubt in doubts {
             *self.doubts.entry(*doubt).or_default() += 1;
         }
+    }
+
+    /// Whether no decision was replayed, or each one breaks a rule.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.right == 0 && self.doubts.is_empty()
     }
 
     pub(crate) fn report(self, report: &mut Report) {

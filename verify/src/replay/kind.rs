@@ -64,6 +64,7 @@ types! {
     37 CLOSED Stopped,
     38 STOPPING Stopped,
     39 TAKEN_OVER Stopped,
+    40 "delivery.failed" Failed,
 }
 
 /// The type of an event, by its number among [`TYPES`].
@@ -134,6 +135,8 @@ pub(super) enum Kind {
     Refused,
     /// A message was sent or came back.
     Delivered,
+    /// A message was given up. An earlier try may have reached its recipient all the same, with only the reply lost.
+    Failed,
     /// The intent was put into a portfolio, or taken out.
     Placed,
     /// An agent was assigned, or taken off.
@@ -158,8 +161,20 @@ impl Kind {
             | Self::Extended
             | Self::Refused
             | Self::Stopped => true,
-            Self::Other | Self::Created | Self::Status | Self::Asked | Self::Delivered | Self::Placed | Self::Assigned => false,
+            Self::Other
+            | Self::Created
+            | Self::Status
+            | Self::Asked
+            | Self::Delivered
+            | Self::Failed
+            | Self::Placed
+            | Self::Assigned => false,
         }
+    }
+
+    /// Whether the event reports about a message, and so names the message's question and recipient.
+    pub(super) fn is_report(self) -> bool {
+        matches!(self, Self::Delivered | Self::Failed)
     }
 
     /// Whether the questions of an intent are not known any more if an event of this kind cannot be read.

@@ -152,7 +152,7 @@ impl Replay {
             return Ok(());
         }
         let (offset, length) = self.spool.push(parts)?;
-        if of.kind() == Kind::Delivered && held == Held::Parts {
+        if of.kind().is_report() && held == Held::Parts {
             let mut bytes = [of.number(); REPORT_BYTES];
             bytes[..8].copy_from_slice(&offset.to_be_bytes());
             bytes[8..12].copy_from_slice(&length.to_be_bytes());
@@ -208,7 +208,11 @@ fn reported(report: &[u8; REPORT_BYTES], spool: &mut Reading) -> io::Result<Opti
     let [offset @ .., l0, l1, l2, l3, of] = *report;
     let kept = spool.read(u64::from_be_bytes(offset), u32::from_be_bytes([l0, l1, l2, l3]))?;
     let payload = Parts::read(kept).and_then(|parts| parts.payload(Type::numbered(of), Held::Parts).ok()?);
-    Ok(if let Some(Payload::Tracked(tracked)) = payload { Some(tracked.delivery) } else { None })
+    Ok(match payload {
+        Some(Payload::Tracked(tracked)) => Some(tracked.delivery),
+        Some(Payload::Delivery(delivery)) => Some(delivery),
+        Some(_) | None => None,
+    })
 }
 
 impl Record {
