@@ -1,40 +1,11 @@
 //! `placet answer`: the operator's side in a shell, and on a terminal, where keystrokes become a decision and a person reads an
 //! agent's words.
 
-use std::num::NonZero;
-
 use harness::process::Running;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
-use super::desk::{Desk, code, text};
+use super::desk::{Desk, code, on_screen, text};
 use crate::pages::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
-
-impl Desk {
-    /// A command line of `sh` with the operator's key, on a terminal of its own with this many columns.
-    fn on_a_terminal(&self, line: &str, columns: u16) -> Command {
-        let line = format!("stty cols {columns} rows 50; {line}");
-        let mut command = self.script("exec script --quiet --return --echo never --command \"$LINE\" /dev/null");
-        command.env("LINE", line).env("PLACET_API_KEY", self.operator.key());
-        command
-    }
-
-    /// The short id of the one open question.
-    pub(super) async fn short_id(&self) -> String {
-        self.question().await;
-        let list = self.site.run(self.answer(&[])).await;
-        list.succeeded().split(' ').next().unwrap().to_owned()
-    }
-}
-
-/// The rows that a terminal of this many columns shows of a text, and whether it had to break a line itself.
-fn on_screen(written: &str, columns: u16) -> (Vec<String>, bool) {
-    let mut terminal = vt100::Parser::new(NonZero::new(2_000).unwrap(), NonZero::new(columns).unwrap(), 0);
-    terminal.process(written.as_bytes());
-    let rows = terminal.screen().rows(0, columns).map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
-    let broken = (0..2_000).any(|row| terminal.screen().row_wrapped(row));
-    (rows.into_iter().filter(|row| !row.is_empty()).collect(), broken)
-}
 
 /// The operator's side: the list of open questions, one question whole, and an answer that goes to the question that was read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! A server, an agent that asks and an operator who answers: for tests of commands typed in a shell.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 use harness::api::Api;
@@ -53,6 +54,14 @@ impl Desk {
         command
     }
 
+    /// A command line of `sh` with the operator's key, on a terminal of its own with this many columns.
+    pub(super) fn on_a_terminal(&self, line: &str, columns: u16) -> Command {
+        let line = format!("stty cols {columns} rows 50; {line}");
+        let mut command = self.script("exec script --quiet --return --echo never --command \"$LINE\" /dev/null");
+        command.env("LINE", line).env("PLACET_API_KEY", self.operator.key());
+        command
+    }
+
     /// The one open question, once there is one.
     pub(super) async fn question(&self) -> Value {
         let look = async {
@@ -65,6 +74,13 @@ impl Desk {
             }
         };
         timeout(PATIENCE, look).await.expect("nobody asks")
+    }
+
+    /// The short id of the one open question.
+    pub(super) async fn short_id(&self) -> String {
+        self.question().await;
+        let list = self.site.run(self.answer(&[])).await;
+        list.succeeded().split(' ').next().unwrap().to_owned()
     }
 
     /// The present state of the question `id`.
@@ -95,6 +111,15 @@ pub(super) fn text(value: &Value) -> &str {
 
 pub(super) fn code(finished: &Finished) -> (Option<i32>, &str) {
     (finished.status.code(), finished.stdout.as_str())
+}
+
+/// The rows that a terminal of this many columns shows of a text, and whether it had to break a line itself.
+pub(super) fn on_screen(written: &str, columns: u16) -> (Vec<String>, bool) {
+    let mut terminal = vt100::Parser::new(NonZero::new(2_000).unwrap(), NonZero::new(columns).unwrap(), 0);
+    terminal.process(written.as_bytes());
+    let rows = terminal.screen().rows(0, columns).map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
+    let broken = (0..2_000).any(|row| terminal.screen().row_wrapped(row));
+    (rows.into_iter().filter(|row| !row.is_empty()).collect(), broken)
 }
 
 /// Waits until a process has printed a text on standard error.

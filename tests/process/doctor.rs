@@ -147,6 +147,19 @@ async fn a_missing_database_is_said_and_not_made() {
     Said::by(&site, nowhere).await.has("database", "fail", &["/proc", "takes no files"]);
 }
 
+/// A disk that was full, or a copy that broke off, can leave a file of 0 bytes where the questions were. A server starts on it as if all
+/// were well, so the doctor must not call it well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_of_no_bytes_is_said_to_be_none() {
+    let site = Site::development();
+    std::fs::create_dir_all(site.database().parent().unwrap()).unwrap();
+    std::fs::write(site.database(), "").unwrap();
+    let said = examine(&site, &[]).await;
+    said.has("database", "warn", &["has 0 bytes and is no database yet", "a new, empty database", "restore a backup"]);
+    assert!(!said.checks("ok").contains(&"database"), "{:#?}", said.findings);
+    assert_eq!(std::fs::metadata(site.database()).unwrap().len(), 0, "the doctor changes nothing");
+}
+
 /// Looking at a stopped server's file must leave no trace beside it, and must report that no server serves it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopped_server_is_no_trouble_and_a_foreign_or_newer_database_is() {

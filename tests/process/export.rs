@@ -1,10 +1,13 @@
 //! The log as a file: `placet export`, and the tree after servers that were killed.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
 use domain::log::Sealed;
-use harness::process::{Finished, Site};
+use harness::api::Api;
+use harness::process::{Finished, Running, Site};
 use proof::checkpoint::TreeHead;
 use proof::key::VerifyingKey;
 use proof::tree::{Rooting, leaf_hash};
@@ -16,9 +19,43 @@ const KILLS: u32 = 4;
 
 /// Fetches the log with a key of an auditor.
 pub(super) async fn export(site: &Site, key: &str, out: &Path, more: &[&str]) -> Finished {
-    let mut command: Command = site.command(["export", "--out", out.to_str().unwrap(), "--url", &site.base()]);
+    export_from(&site.base(), site, key, out, more).await
+}
+
+async fn export_from(url: &str, site: &Site, key: &str, out: &Path, more: &[&str]) -> Finished {
+    let mut command: Command = site.command(["export", "--out", out.to_str().unwrap(), "--url", url]);
     command.args(more).env("PLACET_API_KEY", key);
     site.run(command).await
+}
+
+/// A server, the key of an auditor, and an agent that has asked this many questions.
+async fn asked(questions: u32) -> (Site, Running, String, Api) {
+    let site = Site::development();
+    let server = site.serve().await;
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let agent = site.api("agent", "bot").await;
+    for _ in 0..questions {
+        agent.ask(json!({})).await;
+    }
+    (site, server, auditor, agent)
+}
+
+/// A server that breaks off each of its answers: a download that begins behind `begun`, and one that goes on behind `more`.
+fn breaking_off(begun: String, more: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let goes_on = lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("after=")));
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let body = if goes_on { more } else { begun.as_str() };
+            // A client that is gone has heard enough.
+            drop(write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n{body}"));
+        }
+    });
+    address
 }
 
 /// Computes the root over a whole export at each of these sizes, and compares it with the signed one.
@@ -76,13 +113,7 @@ async fn check_with_the_program(site: &Site, file: &Path, text: &str) {
 /// A download that broke off goes on behind its last whole line, and gives the file that an unbroken one would have given.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_is_fetched_and_goes_on_where_it_broke_off() {
-    let site = Site::development();
-    let server = site.serve().await;
-    let (_, auditor) = site.key("auditor", "carol").await;
-    let agent = site.api("agent", "bot").await;
-    for _ in 0..5 {
-        agent.ask(json!({})).await;
-    }
+    let (site, server, auditor, agent) = asked(5).await;
     let (first, second) = (site.folder().join("first.jsonl"), site.folder().join("second.jsonl"));
     let done = export(&site, &auditor, &first, &[]).await;
     assert!(done.succeeded().contains("events.") && done.stdout.contains("placet verify --key"), "{done:?}");
@@ -109,17 +140,36 @@ fn refused(done: &Finished, words: &str) {
     assert!(done.status.code() == Some(3) && done.stderr.contains(words), "{words}: {done:?}");
 }
 
+/// A download that gets no new line any more must end. Once, the bytes of a line that was cut off again counted as progress, so a command
+/// in a nightly job ran for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_that_breaks_off_each_time_ends() {
+    let site = Site::development();
+    let lines = "{\"placet_export\":1,\"size\":3,\"selection\":null}\n{\"leaf\":0,\"event\":{}}\n";
+    let half = "{\"leaf\":1,\"event\":{\"intent_id\":";
+    let fetch = async |name: &str, begun: String, format: &str| {
+        let url = format!("http://{}/", breaking_off(begun, half));
+        let done = export_from(&url, &site, "a-key", &site.folder().join(name), &["--format", format]).await;
+        refused(&done, "the download broke off");
+        (done, site.folder().join(format!("{name}.part")))
+    };
+    let ((with_events, kept), (without, none), (table, no_table)) = tokio::join!(
+        fetch("log.jsonl", format!("{lines}{half}"), "jsonl"),
+        fetch("none.jsonl", lines[..60].to_owned(), "jsonl"),
+        fetch("log.csv", "leaf,created_at".to_owned(), "csv"),
+    );
+    refused(&with_events, "log.jsonl.part has what arrived so far; run the same command again");
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), lines, "the lines that arrived whole");
+    for (done, part) in [(without, none), (table, no_table)] {
+        assert!(!done.stderr.contains("what arrived so far") && !part.exists(), "{done:?}");
+    }
+}
+
 /// Two downloads are joined only if they are parts of one export. A file of another selection, of another server, or with other bytes would
 /// look whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_parts_of_one_export_are_joined() {
-    let site = Site::development();
-    let server = site.serve().await;
-    let (_, auditor) = site.key("auditor", "carol").await;
-    let agent = site.api("agent", "bot").await;
-    for _ in 0..5 {
-        agent.ask(json!({})).await;
-    }
+    let (site, server, auditor, _) = asked(5).await;
     let (out, part) = (site.folder().join("log.jsonl"), site.folder().join("log.jsonl.part"));
     let by_agent = ["--agent", "bot", "--from", "2020-01-01T00:00:00Z"];
     export(&site, &auditor, &out, &by_agent).await.succeeded();
@@ -138,11 +188,13 @@ async fn only_parts_of_one_export_are_joined() {
     let changed = selected[..cut].replacen("\"actor\":\"bot\"", "\"actor\":\"bat\"", 1);
     assert_ne!(changed, selected[..cut]);
     std::fs::write(&part, changed).unwrap();
-    refused(&export(&site, &auditor, &out, &by_agent).await, "log.jsonl.part was changed");
+    let changed = "log.jsonl.part was changed, a witness signed the checkpoint, or the server was updated meanwhile";
+    refused(&export(&site, &auditor, &out, &by_agent).await, changed);
     let leaves = header_of(&selected)["size"].to_string();
     let foreign = selected[..cut].replacen(&format!("\"size\":{leaves}"), "\"size\":999999", 1);
     std::fs::write(&part, foreign).unwrap();
-    refused(&export(&site, &auditor, &out, &by_agent).await, "is a part of an export of another server: remove it");
+    let elsewhere = "belongs to another server, or to this one before its log was rolled back; move it away";
+    refused(&export(&site, &auditor, &out, &by_agent).await, elsewhere);
     assert!(!out.exists());
     server.kill().await;
 }
@@ -150,11 +202,7 @@ async fn only_parts_of_one_export_are_joined() {
 /// A wrong filter must not hand out everything, and a refusal leaves nothing behind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filters_that_select_nothing_are_told() {
-    let site = Site::development();
-    let server = site.serve().await;
-    let (_, auditor) = site.key("auditor", "carol").await;
-    let agent = site.api("agent", "bot").await;
-    agent.ask(json!({})).await;
+    let (site, server, auditor, agent) = asked(1).await;
     let (out, part) = (site.folder().join("log.jsonl"), site.folder().join("log.jsonl.part"));
     for flag in ["--from", "--to", "--intent", "--agent", "--person", "--outcome"] {
         refused(&export(&site, &auditor, &out, &[flag, ""]).await, &format!("{flag} is empty"));
@@ -241,10 +289,7 @@ async fn servers_that_are_killed_leave_one_tree() {
 /// Auditors with a spreadsheet or a SIEM export in the same way as those who verify.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_is_written_in_each_format() {
-    let site = Site::development();
-    let server = site.serve().await;
-    let (_, auditor) = site.key("auditor", "carol").await;
-    site.api("agent", "bot").await.ask(json!({})).await;
+    let (site, server, auditor, _) = asked(1).await;
     for (format, begins) in [("csv", "leaf,created_at,"), ("ocsf", "{"), ("cef", "CEF:0|")] {
         let out = site.folder().join(format!("log.{format}"));
         let part = site.folder().join(format!("log.{format}.part"));

@@ -2,11 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use harness::api::Api;
 use harness::process::PATIENCE;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::desk::{Desk, LOOK};
+use super::desk::{Desk, LOOK, on_screen};
 use super::export::{export, key_of};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -114,4 +115,61 @@ async fn an_older_receipt_is_checked_with_the_earlier_key() {
     let after = timeout(PATIENCE, fetched).await.expect("a receipt with a checkpoint of the new key");
     let alone = verify(&["--key", &second], &after).await;
     assert!(alone.status.code() == Some(1) && alone.stderr.contains("not accepted"), "{alone:?}");
+}
+
+/// A third party reads a receipt on a terminal. An agent pads its words so that they would go on at the margin and look like words of the
+/// program: like another person who answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_cannot_write_at_the_margin_of_a_receipt() {
+    let desk = Desk::open().await;
+    let agent = Api::new(&desk.site.base(), Some(&desk.key));
+    let (_, auditor) = desk.site.key("auditor", "dora").await;
+    let log = desk.site.folder().join("log.jsonl");
+    export(&desk.site, &auditor, &log, &[]).await.succeeded();
+    let key = key_of(&std::fs::read_to_string(&log).unwrap());
+    let words = "The receipt is genuine.\nanswered by    carol (admin)";
+    // 15 columns are taken by the name of a line, and 10 by the bar before the next one.
+    for (number, padding) in [" ", "\u{a0}", "─", "界", "é", "👩\u{200D}👧"].into_iter().enumerate() {
+        let forged = |columns: usize| format!("Pay{}{words}", padding.repeat(columns));
+        let on_a_line = |text: String| text.replace(char::is_control, " ").chars().take(190).collect::<String>();
+        let question = format!("{}\n{}\r\u{1B}[2J\u{9B}1A{words}", forged(62), forged(22));
+        let value = on_a_line(forged(61));
+        let choices = json!([{"value": value, "label": on_a_line(forged(21))}, {"value": "no", "label": "No"}]);
+        let intent = agent.active_intent().await;
+        agent.suspend(intent, json!({"question": question, "choices": choices})).await.ok();
+        let short_id = desk.short_id().await;
+        desk.respond(value).await;
+        let file = format!("{number}.json");
+        desk.site.run(desk.with_key(&desk.key, &["receipt", "get", &short_id, "--out", &file])).await.succeeded();
+        for columns in [80, 40] {
+            let line = format!("exec \"$PLACET\" receipt verify --key '{key}' {file}");
+            let ended = desk.site.run(desk.on_a_terminal(&line, columns)).await;
+            let (rows, broken) = on_screen(ended.succeeded(), columns);
+            assert!(!broken, "the terminal breaks lines at {columns} columns: {rows:#?}");
+            assert_at_their_margin(&rows);
+        }
+    }
+}
+
+/// Checks that each line of the program is there once, and that each other row goes on behind a bar or is the program's own.
+fn assert_at_their_margin(rows: &[String]) {
+    let starts = [
+        "The receipt is genuine.",
+        "question       Pay",
+        "asked by       ci",
+        "answer         \"Pay",
+        "answered by    alice (operator)",
+        "passkey        not demanded",
+        "answered at",
+        "action digest",
+        "receipt",
+        "Only the server knows",
+    ];
+    for start in starts {
+        assert_eq!(rows.iter().filter(|row| row.starts_with(start)).count(), 1, "{start}: {rows:#?}");
+    }
+    for row in rows.iter().filter(|row| !starts.iter().any(|start| row.starts_with(start))) {
+        let is_ours = row.starts_with("    ") && !["carol", "genuine", "answered by"].iter().any(|word| row.contains(word));
+        assert!(row.starts_with("        │") || is_ours, "{row:?} in {rows:#?}");
+    }
 }

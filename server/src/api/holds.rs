@@ -3,8 +3,11 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::accepting;
+use domain::base::field::{FieldError, UNSUPPORTED};
 use domain::problem::Rejection;
 use domain::wire::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
+use serde_json::Value;
+use uuid::Uuid;
 
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
@@ -26,9 +29,36 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 pub(super) async fn place(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    let hold = body.into().and_then(|body: PlaceHoldRequest| accepting::hold(body));
+    let hold = check_scope(&body.0).and_then(|()| body.into()).and_then(|body: PlaceHoldRequest| accepting::hold(body));
     let hold = shared.store.place_hold(caller.principal, hold.map_err(|errors| Rejection::Invalid { errors })).await?;
     Ok(HttpResponse::Ok().json(HoldView::from(hold)))
+}
+
+/// Checks the form of the scope, because an error of serde would name the scope and not its member, in words of this program. A scope that
+/// is absent is left to serde.
+fn check_scope(body: &Value) -> Result<(), Vec<FieldError>> {
+    const KINDS: &str = "must be everything, agent or intent";
+    let one = |field: &str, rule: &str, message: &str| Err(vec![FieldError::new(field, rule, message)]);
+    let Some(scope) = body.get("scope") else { return Ok(()) };
+    let Some(scope) = scope.as_object() else {
+        return one("scope", "type", "must be an object, for example {\"kind\": \"everything\"}");
+    };
+    if let Some(name) = scope.keys().find(|name| !matches!(name.as_str(), "kind" | "id")) {
+        return one(&format!("scope.{name}"), "unknown", "must be absent: the members of a scope are kind and id");
+    }
+    let given = |name: &str| scope.get(name).filter(|value| !value.is_null());
+    let kind = given("kind").map(|kind| kind.as_str().unwrap_or_default());
+    match (kind, given("id")) {
+        (None, _) => one("scope.kind", "required", KINDS),
+        (Some("everything"), Some(_)) => one("scope.id", UNSUPPORTED, "must be absent: the hold covers all intents"),
+        (Some("agent" | "intent"), None) => one("scope.id", "required", "must be the name of the agent or the id of the intent"),
+        (Some("agent" | "intent"), Some(id)) if !id.is_string() => one("scope.id", "type", "must be a text"),
+        (Some("intent"), Some(id)) if !id.as_str().is_some_and(|id| Uuid::try_parse(id).is_ok()) => {
+            one("scope.id", "format", "must be the id of an intent, for example 01890a5d-ac96-774b-bcce-b302099a8057")
+        }
+        (Some("everything" | "agent" | "intent"), _) => Ok(()),
+        (Some(_), _) => one("scope.kind", "value", KINDS),
+    }
 }
 
 /// Lists the legal holds in force, oldest first. For admins and auditors.

@@ -5,12 +5,12 @@
 //! The formats that lose something, for spreadsheets and SIEMs, begin anew instead.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, IsTerminal, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use domain::asking::attesting::hex;
 use domain::base::time;
@@ -20,6 +20,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use url::Url;
+use verify::LINE_BYTES_MAX;
 
 use super::remote::{self, EXIT_CODES, Remote, RemoteArgs, print_laid_out, tell};
 
@@ -29,6 +30,8 @@ const TRIES_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest refusal that is read.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
+/// The error if the server sends something else.
+const NO_EXPORT: &str = "what the server sent is no export of a log";
 
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
@@ -72,98 +75,75 @@ pub(super) async fn run(args: ExportArgs) -> ExitCode {
 async fn exported(args: &ExportArgs) -> anyhow::Result<()> {
     args.refuse_empty()?;
     let remote = args.remote.connect("export", "auditor or admin")?;
-    let key = args.remote.key()?;
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
     if args.out.exists() {
         bail!("{} exists; name another file, or remove it", args.out.display());
     }
-    let mut part = Part::open(&args.out)?;
-    if args.format != Format::Jsonl {
-        fetch_at_once(&remote, args, &http, &mut part).await?;
-        part.finish(&args.out)?;
-        let format = args.format.as_str();
-        return print_laid_out(&format!("{}: {format}. Only an export in the format jsonl can be verified.", args.out.display()));
-    }
-    if part.last.is_some() {
-        if part.selection != args.selection() {
-            let shown = part.path.display();
+    let mut part = Part::open(&args.out, args.format)?;
+    if part.lines.last.is_some() {
+        let shown = part.path.display();
+        if part.lines.header["selection"] != args.selection() {
             bail!("{shown} is a part of an export with other filters; give the same filters again, or remove that file");
         }
-        tell(format!("going on with {}, where an earlier download broke off", part.path.display()));
+        tell(format!("going on with {shown}, where an earlier download broke off"));
     }
-    let mut tries = 0;
-    let whole = loop {
-        let before = part.length;
-        let request = http.get(args.address(&remote, &part)?).header("X-API-Key", key.expose_secret());
-        match fetch(&remote, request, &mut part).await {
-            Ok(whole) => break whole,
-            Err(Ended::Refused(why)) => {
-                part.remove_if_empty();
-                return Err(why);
-            }
-            Err(Ended::Broken(why)) => {
-                tries = if part.length > before { 0 } else { tries + 1 };
-                part.keep_whole_lines()?;
-                if tries == TRIES_MAX && part.last.is_none() {
-                    part.remove_if_empty();
-                    return Err(why);
-                }
-                if tries == TRIES_MAX {
-                    return Err(why.context("the download broke off; run the same command again, it goes on where it ended"));
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-    };
-    part.finish(&args.out)?;
-    let nothing = if whole.fits_none {
+    let fetched = fetch(&remote, args, &mut part).await;
+    fetched.inspect_err(|_| part.remove_if_empty())?;
+    let lines = part.finish(&args.out)?;
+    let shown = args.out.display();
+    if args.format != Format::Jsonl {
+        let format = args.format.as_str();
+        return print_laid_out(&format!("{shown}: {format}. Only an export in the format jsonl can be verified."));
+    }
+    let nothing = if lines.header["selection"].is_object() && !lines.has_subject {
         format!("No event of an intent fits {}. The file has the server's own log alone.\n", args.filters().join(" and "))
     } else {
         String::new()
     };
-    let events = whole.manifest["events"].as_u64().unwrap_or_default();
+    let events = lines.manifest["events"].as_u64().unwrap_or_default();
     let next = "Verify it with the log's public key, which its holder gives you: placet verify --key KEY FILE (or the program placet-verify)";
-    print_laid_out(&format!("{}: {events} events.\n{nothing}{next}", args.out.display()))
+    print_laid_out(&format!("{shown}: {events} events.\n{nothing}{next}"))
 }
 
 /// Why a download ended early.
 enum Ended {
-    /// The server refused it.
+    /// The server refused it, or another try would end in the same way.
     Refused(anyhow::Error),
     /// It may go on.
     Broken(anyhow::Error),
 }
 
-/// Fetches an export in a format that does not go on where it ended.
-async fn fetch_at_once(remote: &Remote, args: &ExportArgs, http: &reqwest::Client, part: &mut Part) -> anyhow::Result<()> {
-    let key = args.remote.key()?;
+/// Fetches the export, or the rest of it. A download that breaks off is taken up again.
+async fn fetch(remote: &Remote, args: &ExportArgs, part: &mut Part) -> anyhow::Result<()> {
+    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
     let mut tries = 0;
     loop {
-        part.begin_anew()?;
-        let request = http.get(args.address(remote, part)?).header("X-API-Key", key.expose_secret());
-        let why = match receive(remote, request, part).await {
-            Ok(()) => return Ok(()),
-            Err(Ended::Broken(_)) if tries < TRIES_MAX => {
+        let before = part.lines.length;
+        let request = http.get(args.address(remote, part)?).header("X-API-Key", remote.key.expose_secret());
+        let Err(ended) = receive(remote, request, part).await else { return Ok(()) };
+        part.cut()?;
+        // The lengths are compared after the cut: the bytes of a line that breaks off each time are no progress.
+        if part.lines.length > before {
+            tries = 0;
+        }
+        match ended {
+            Ended::Broken(_) if tries < TRIES_MAX => {
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
-                continue;
             }
-            Err(Ended::Broken(why) | Ended::Refused(why)) => why,
-        };
-        part.begin_anew()?;
-        part.remove_if_empty();
-        return Err(why);
+            Ended::Broken(why) if part.lines.length > 0 => {
+                let shown = part.path.display();
+                let next = format!("{shown} has what arrived so far; run the same command again, and it goes on from there");
+                return Err(why.context(next));
+            }
+            Ended::Broken(why) | Ended::Refused(why) => return Err(why),
+        }
     }
 }
 
-async fn fetch(remote: &Remote, request: reqwest::RequestBuilder, part: &mut Part) -> Result<Whole, Ended> {
-    receive(remote, request, part).await?;
-    part.whole().map_err(Ended::Refused)?.ok_or_else(|| Ended::Broken(anyhow::anyhow!("the export has no end")))
-}
-
-/// Appends the body of the answer to the file. A body that ends early is an error.
+/// Appends the body of the answer to the file. A body that ends early is an error, and so is one that is not what the server hashed.
 async fn receive(remote: &Remote, request: reqwest::RequestBuilder, part: &mut Part) -> Result<(), Ended> {
-    let broken = |error: reqwest::Error| Ended::Broken(anyhow::Error::new(error.without_url()));
+    let broken_off = |why: anyhow::Error| Ended::Broken(why.context("the download broke off"));
+    let broken = |error: reqwest::Error| broken_off(error.without_url().into());
     let unreached = |error: reqwest::Error| Ended::Broken(remote.lost(TransportError::Network(error.without_url())));
     let mut response = remote.heard(request.send()).await.map_err(unreached)?;
     let status = response.status();
@@ -177,12 +157,21 @@ async fn receive(remote: &Remote, request: reqwest::RequestBuilder, part: &mut P
         }
         let body = serde_json::from_slice::<Value>(&body).unwrap_or_default();
         let why = body["detail"].as_str().unwrap_or("no reason was given");
-        let error =
-            anyhow::anyhow!("{} refused the export ({}): {why}{}", remote.shown(), status.as_u16(), part.hint(&body["code"]));
+        let error = anyhow!("{} refused the export ({}): {why}{}", remote.shown(), status.as_u16(), part.hint(&body["code"]));
         return Err(if status.is_server_error() { Ended::Broken(error) } else { Ended::Refused(error) });
     }
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         part.add(&chunk).map_err(Ended::Refused)?;
+    }
+    if part.is_jsonl && part.lines.manifest.is_null() {
+        return Err(broken_off(anyhow!("the export has no end")));
+    }
+    if part.is_jsonl && part.lines.manifest["sha256"] != hex(&part.lines.hash.clone().finalize()) {
+        return Err(Ended::Refused(anyhow!(
+            "the file is not the export that the server made, because its hash is not the one in the manifest: {} was changed, a \
+             witness signed the checkpoint, or the server was updated meanwhile; remove it, and run the command again",
+            part.path.display()
+        )));
     }
     Ok(())
 }
@@ -237,13 +226,79 @@ impl ExportArgs {
         if self.format != Format::Jsonl {
             url.query_pairs_mut().append_pair("format", self.format.as_str());
         }
-        if let Some(size) = part.size {
+        if let Some(size) = part.lines.header["size"].as_u64() {
             url.query_pairs_mut().append_pair("size", &size.to_string());
         }
-        if let Some(last) = part.last {
+        if let Some(last) = part.lines.last {
             url.query_pairs_mut().append_pair("after", &last.to_string());
         }
         Ok(url)
+    }
+}
+
+/// The lines of an export, read while they arrive, so that the file need not be read again at its end.
+#[derive(Default)]
+struct Lines {
+    /// How many bytes the header and the events have that arrived whole.
+    length: u64,
+    /// The hash of these bytes.
+    hash: Sha256,
+    /// The line that has not arrived whole.
+    rest: Vec<u8>,
+    header: Value,
+    /// The last leaf that arrived whole.
+    last: Option<u64>,
+    /// Whether there is an event of an intent or a portfolio.
+    has_subject: bool,
+    manifest: Value,
+}
+
+impl Lines {
+    /// The lines of a file, up to the first one that is not of an export.
+    fn of(mut file: impl BufRead) -> io::Result<Self> {
+        let mut lines = Self::default();
+        loop {
+            let bytes = file.fill_buf()?;
+            let count = bytes.len();
+            if count == 0 || lines.read(bytes).is_err() {
+                return Ok(lines);
+            }
+            file.consume(count);
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(piece);
+            if !self.manifest.is_null() || self.rest.len() > LINE_BYTES_MAX + 1 {
+                bail!(NO_EXPORT);
+            }
+            if piece.ends_with(b"\n") {
+                self.read_line()?;
+                self.rest.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn read_line(&mut self) -> anyhow::Result<()> {
+        let mut line: Value = serde_json::from_slice(&self.rest).context(NO_EXPORT)?;
+        if line["manifest"].is_object() {
+            self.manifest = line["manifest"].take();
+            return Ok(());
+        }
+        if let Some(leaf) = line["leaf"].as_u64() {
+            self.last = Some(leaf);
+            let has_subject = |event: &Value| !event["intent_id"].is_null() || !event["portfolio_id"].is_null();
+            self.has_subject |= has_subject(&line["event"]) || has_subject(&line["redacted"]);
+        } else if line["placet_export"].is_u64() {
+            self.header = line;
+        } else {
+            bail!(NO_EXPORT);
+        }
+        self.hash.update(&self.rest);
+        self.length += self.rest.len() as u64;
+        Ok(())
     }
 }
 
@@ -251,25 +306,14 @@ impl ExportArgs {
 struct Part {
     path: PathBuf,
     file: File,
-    length: u64,
-    /// The number of leaves that the header names.
-    size: Option<u64>,
-    /// The selection that the header names; null if the export is whole.
-    selection: Value,
-    /// The last leaf that arrived whole.
-    last: Option<u64>,
+    /// Whether the download goes on where it ended. In another format it begins anew, and its lines are not read.
+    is_jsonl: bool,
+    lines: Lines,
     is_shown: bool,
 }
 
-/// A file that is whole.
-struct Whole {
-    manifest: Value,
-    /// Whether it is a selection that no event of an intent or a portfolio fits.
-    fits_none: bool,
-}
-
 impl Part {
-    fn open(out: &Path) -> anyhow::Result<Self> {
+    fn open(out: &Path, format: Format) -> anyhow::Result<Self> {
         let mut name = out.file_name().context("--out must name a file")?.to_owned();
         name.push(".part");
         let path = out.with_file_name(name);
@@ -291,53 +335,34 @@ impl Part {
         #[cfg(unix)]
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))
             .with_context(|| format!("failed to make {} a file that only its owner may read", path.display()))?;
-        let is_shown = std::io::stderr().is_terminal();
-        let mut part = Self { path, file, length: 0, size: None, selection: Value::Null, last: None, is_shown };
-        part.keep_whole_lines()?;
+        let is_jsonl = format == Format::Jsonl;
+        let lines = if is_jsonl { Lines::of(BufReader::new(&file))? } else { Lines::default() };
+        let mut part = Self { path, file, is_jsonl, lines, is_shown: io::stderr().is_terminal() };
+        part.cut()?;
         Ok(part)
     }
 
-    /// Cuts off a line that did not arrive whole, and finds the place behind which the download goes on. A file without an event begins
-    /// anew.
-    fn keep_whole_lines(&mut self) -> anyhow::Result<()> {
-        (self.size, self.last) = (None, None);
-        self.file.seek(SeekFrom::Start(0))?;
-        let (mut lines, mut line, mut whole) = (BufReader::new(&self.file), Vec::new(), 0_u64);
-        while lines.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
-            let Ok(mut read) = serde_json::from_slice::<Value>(&line) else { break };
-            if read["placet_export"].is_u64() {
-                self.size = read["size"].as_u64();
-                self.selection = read["selection"].take();
-            } else if let Some(leaf) = read["leaf"].as_u64() {
-                self.last = Some(leaf);
-            } else {
-                break;
-            }
-            whole += line.len() as u64;
-            line.clear();
+    /// Cuts off what arrived behind the last whole event. A file without an event begins anew.
+    fn cut(&mut self) -> anyhow::Result<()> {
+        if !self.lines.header["size"].is_u64() || self.lines.last.is_none() {
+            self.lines = Lines::default();
         }
-        if self.last.is_none() || self.size.is_none() {
-            (self.size, self.last, whole) = (None, None, 0);
-        }
-        self.file.set_len(whole)?;
-        self.file.seek(SeekFrom::Start(whole))?;
-        self.length = whole;
-        Ok(())
-    }
-
-    /// Forgets all that arrived.
-    fn begin_anew(&mut self) -> anyhow::Result<()> {
-        self.file.set_len(0)?;
-        self.file.seek(SeekFrom::Start(0))?;
-        (self.length, self.size, self.last) = (0, None, None);
+        self.lines.rest.clear();
+        self.lines.manifest = Value::Null;
+        self.file.set_len(self.lines.length)?;
+        self.file.seek(SeekFrom::Start(self.lines.length))?;
         Ok(())
     }
 
     fn add(&mut self, chunk: &[u8]) -> anyhow::Result<()> {
         self.file.write_all(chunk).with_context(|| format!("failed to write {}", self.path.display()))?;
-        self.length += chunk.len() as u64;
+        if self.is_jsonl {
+            self.lines.read(chunk)?;
+        } else {
+            self.lines.length += chunk.len() as u64;
+        }
         if self.is_shown {
-            drop(write!(std::io::stderr(), "\r{} MiB", self.length >> 20));
+            drop(write!(io::stderr(), "\r{} MiB", self.lines.length >> 20));
         }
         Ok(())
     }
@@ -346,61 +371,64 @@ impl Part {
     fn hint(&self, code: &Value) -> String {
         let shown = self.path.display();
         match code.as_str() {
-            Some("not_found") if self.last.is_some() => {
-                format!("; {shown} is a part of an export of another server: remove it, and run the command again")
-            }
-            Some("export_outdated") if self.last.is_some() => format!("; remove {shown}, and run the command again"),
+            Some("not_found") if self.lines.last.is_some() => format!(
+                "; {shown} is a part of an export that belongs to another server, or to this one before its log was rolled back; \
+                 move it away, and run the command again"
+            ),
+            Some("export_outdated") if self.lines.last.is_some() => format!("; remove {shown}, and run the command again"),
             Some(_) | None => String::new(),
         }
     }
 
     /// Removes the file if nothing of the export is in it.
     fn remove_if_empty(&self) {
-        if self.length == 0 {
+        if self.lines.length == 0 {
             drop(std::fs::remove_file(&self.path));
         }
     }
 
-    /// Reads the whole file; `None` if its last line is no manifest.
-    ///
-    /// # Errors
-    ///
-    /// The bytes before the manifest are not those that the server hashed.
-    fn whole(&mut self) -> anyhow::Result<Option<Whole>> {
-        self.file.seek(SeekFrom::Start(0))?;
-        let (mut lines, mut line, mut hash) = (BufReader::new(&self.file), Vec::new(), Sha256::new());
-        let (mut is_selection, mut fits) = (false, false);
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            if line.starts_with(b"{\"manifest\":") {
-                break;
-            }
-            hash.update(&line);
-            if !fits {
-                let read = serde_json::from_slice::<Value>(&line).unwrap_or_default();
-                is_selection |= read["selection"].is_object();
-                let of_server = |event: &Value| event["intent_id"].is_null() && event["portfolio_id"].is_null();
-                fits = !of_server(&read["event"]) || !of_server(&read["redacted"]);
-            }
-            line.clear();
-        }
-        let Ok(mut last) = serde_json::from_slice::<Value>(&line) else { return Ok(None) };
-        let manifest = last["manifest"].take();
-        if manifest["sha256"] != hex(&hash.finalize()) {
-            let shown = self.path.display();
-            bail!(
-                "the file is not the export that the server made, because its hash is not the one in the manifest: {shown} was changed, or a \
-                 witness signed the checkpoint meanwhile; remove it, and run the command again"
-            );
-        }
-        Ok(Some(Whole { manifest, fits_none: is_selection && !fits }))
-    }
-
     /// Puts the whole file in its place.
-    fn finish(self, out: &Path) -> anyhow::Result<()> {
+    fn finish(self, out: &Path) -> anyhow::Result<Lines> {
         if self.is_shown {
-            drop(write!(std::io::stderr(), "\r\u{1b}[K"));
+            drop(write!(io::stderr(), "\r\u{1b}[K"));
         }
         self.file.sync_all()?;
-        std::fs::rename(&self.path, out).with_context(|| format!("failed to write {}", out.display()))
+        std::fs::rename(&self.path, out).with_context(|| format!("failed to write {}", out.display()))?;
+        Ok(self.lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"placet_export":1,"size":2,"selection":null}"#;
+    const SERVERS: &str = r#"{"leaf":0,"event":{"log":"server"}}"#;
+    const INTENTS: &str = r#"{"leaf":1,"redacted":{"intent_id":"i"}}"#;
+    const MANIFEST: &str = r#"{"manifest":{"events":2}}"#;
+
+    /// The network cuts an export anywhere. If a line were read wrong at a cut, the hash would accuse the server.
+    #[test]
+    fn lines_are_read_in_pieces_of_any_size() {
+        let before = format!("{HEADER}\n{SERVERS}\n{INTENTS}\n");
+        let whole = format!("{before}{MANIFEST}\n");
+        for size in 1..=whole.len() {
+            let mut lines = Lines::default();
+            for piece in whole.as_bytes().chunks(size) {
+                lines.read(piece).unwrap();
+            }
+            assert_eq!((lines.length, lines.last, lines.has_subject), (before.len() as u64, Some(1), true), "{size}");
+            assert_eq!(lines.hash.clone().finalize(), Sha256::digest(&before), "{size}");
+            assert_eq!(lines.manifest["events"], 2);
+            assert!(lines.read(b"\n").is_err(), "nothing follows the manifest");
+        }
+        for cut in 0..before.len() {
+            let end = before[..cut].rfind('\n').map_or(0, |end| end + 1);
+            assert_eq!(Lines::of(&before.as_bytes()[..cut]).unwrap().length, end as u64, "{cut}");
+        }
+        let servers = Lines::of(format!("{HEADER}\n{SERVERS}\n{MANIFEST}\nmore").as_bytes()).unwrap();
+        assert_eq!((servers.last, servers.has_subject), (Some(0), false));
+        assert!(Lines::default().read(b"<html>\n").is_err());
+        assert!(Lines::default().read(&vec![b' '; LINE_BYTES_MAX + 2]).is_err(), "a line has an end");
     }
 }

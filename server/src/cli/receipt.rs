@@ -134,7 +134,7 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
     // An agent's words go on behind a bar, so no line of a question looks like a line of ours.
     let margins = Margins(if std::io::stdout().is_terminal() { columns() } else { usize::MAX });
     let words = |name: &str, text: &str| margins.labelled(&inert_line(text), &format!("{name:<14} "));
-    let line = |name: &str, text: &str| format!("{name:<14} {}", inert_line(text));
+    let line = |name: &str, text: &str| margins.ours(&format!("{name:<14} {}", inert_line(text)));
     let answer = match &decision.meaning {
         Some(meaning) => format!("{} ({meaning})", decision.value),
         None => decision.value.to_string(),
@@ -149,7 +149,7 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
         line("answered at", &domain::base::time::rfc3339(decision.responded_at)),
         line("action digest", &decision.action_digest.to_string()),
         line("receipt", &decision.receipt_id.to_string()),
-        "Only the server knows whether the receipt was used or revoked: use it there before you act.".to_owned(),
+        margins.ours("Only the server knows whether the receipt was used or revoked: use it there before you act."),
     ];
     print(&lines.join("\n"))
 }

@@ -62,6 +62,8 @@ pub(super) struct RemoteArgs {
 pub(super) struct Remote {
     pub(super) client: Client,
     pub(super) url: Url,
+    /// The key, for requests that the client does not make. It is read once, because its file may be a pipe.
+    pub(super) key: SecretString,
     /// The roles whose keys may be used for the command.
     needs: &'static str,
     /// Whether the person has been told that the call takes a while.
@@ -76,7 +78,8 @@ impl RemoteArgs {
     /// The error tells what is wrong with the address or the key, and what to write instead.
     pub(super) fn connect(&self, command: &str, needs: &'static str) -> anyhow::Result<Remote> {
         let url = self.server()?;
-        let builder = Client::builder(url.as_str(), self.key()?)
+        let key = self.key()?;
+        let builder = Client::builder(url.as_str(), key.clone())
             .user_agent(format!("placet-{command}/{}", env!("CARGO_PKG_VERSION")))
             .retry_for(RETRY_FOR)
             .outage_tolerance(BLIP);
@@ -89,7 +92,7 @@ impl RemoteArgs {
             }
             anyhow::Error::new(error).context("the server's address (PLACET_URL, --url) or the API key cannot be used")
         })?;
-        Ok(Remote { client, url, needs, told: AtomicBool::new(false) })
+        Ok(Remote { client, url, key, needs, told: AtomicBool::new(false) })
     }
 
     fn server(&self) -> anyhow::Result<Url> {
@@ -114,7 +117,7 @@ impl RemoteArgs {
         Ok(url)
     }
 
-    pub(super) fn key(&self) -> anyhow::Result<SecretString> {
+    fn key(&self) -> anyhow::Result<SecretString> {
         let Some(file) = &self.key_file else {
             return secret_from_environment("PLACET_API_KEY")?
                 .context("there is no API key; set PLACET_API_KEY, or name a file that holds it with --key-file");

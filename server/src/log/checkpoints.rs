@@ -140,7 +140,7 @@ impl Checkpoints {
         match self.turn().await {
             Ok(Some(checkpoint)) => tracing::debug!(size = checkpoint.size, "signed a checkpoint of the log"),
             // The turn has logged the reason of a refusal.
-            Ok(None) | Err(StoreError::Rejected(_)) => {}
+            Ok(None) | Err(StoreError::Rejected(Rejection::LogContradicted)) => {}
             Err(StoreError::Failed(why)) => tracing::error!(
                 error = %format!("{why:#}"),
                 "failed to add events to the tree of the log, or to sign it; trying again"

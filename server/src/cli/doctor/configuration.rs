@@ -20,7 +20,6 @@ pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
     let settings = Settings::of(config, config.listen);
     let mut findings = vec![Finding::ok(CHECK, format!("The settings fit together: {}.", summary(&settings)))];
     findings.extend(wise(&settings));
-    findings.extend(retention(&settings));
     findings
 }
 
@@ -32,18 +31,7 @@ pub(super) fn running(address: &Url, settings: &Settings) -> Vec<Finding> {
     );
     let mut findings = vec![Finding::ok(CHECK, what)];
     findings.extend(wise(settings));
-    findings.extend(retention(settings));
     findings
-}
-
-/// Content that is kept for ever is no fault, but a decision that an operator should have made.
-fn retention(settings: &Settings) -> Option<Finding> {
-    (settings.keeps_for_ever && !settings.development).then(|| {
-        let what = format!(
-            "Content is kept for ever, because retention.days is not set; {RETENTION_DAYS_RECOMMENDED} days are recommended."
-        );
-        Finding::ok(CHECK, what)
-    })
 }
 
 fn summary(settings: &Settings) -> String {
@@ -63,7 +51,7 @@ pub(super) fn fits(config: &Config, seen: &Inspection) -> Option<Finding> {
     })
 }
 
-/// Warnings about settings that let an agent answer itself, or under which no person is asked.
+/// Findings about settings that let an agent answer itself, under which no person is asked, or that keep content for ever.
 fn wise(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     if settings.development {
@@ -120,6 +108,15 @@ fn wise(settings: &Settings) -> Vec<Finding> {
             CHECK,
             "Mails, with the links that answer, may cross a network unencrypted.",
             "Use smtps:// or ?tls=required in PLACET_SMTP_URL, and take PLACET_SMTP_INSECURE away.",
+        ));
+    }
+    // Content that is kept for ever is no fault, but a decision that an operator should have made.
+    if settings.keeps_for_ever {
+        findings.push(Finding::ok(
+            CHECK,
+            format!(
+                "Content is kept for ever, because retention.days is not set; {RETENTION_DAYS_RECOMMENDED} days are recommended."
+            ),
         ));
     }
     findings

@@ -117,6 +117,8 @@ fn free_space(folder: &Path) -> Option<Finding> {
 }
 
 fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<Finding>) {
+    // The length is asked for without opening the file, for the reason in `writable`.
+    let has_no_bytes = seen.schema == Schema::Empty && std::fs::metadata(path).is_ok_and(|file| file.len() == 0);
     let path = path.display();
     if let Some(damage) = &seen.damage {
         findings.push(Finding::fail(
@@ -125,7 +127,15 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
             "Stop the server, keep a copy of the file, and restore a backup; `sqlite3 placet.db .recover` saves what can be read.",
         ));
     }
-    findings.push(tables(&path.to_string(), &seen.schema));
+    findings.push(if has_no_bytes {
+        Finding::warn(
+            CHECK,
+            format!("{path} has 0 bytes and is no database yet; a server that starts on it makes a new, empty database."),
+            "If there were questions in it, the file was lost: start no server, and restore a backup. Otherwise you need not do anything.",
+        )
+    } else {
+        tables(&path.to_string(), &seen.schema)
+    });
     if let Some(moved_to) = &seen.moved_to {
         findings.push(Finding::fail(
             CHECK,
