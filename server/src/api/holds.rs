@@ -53,7 +53,7 @@ fn check_scope(body: &Value) -> Result<(), Vec<FieldError>> {
         (Some("everything"), Some(_)) => one("scope.id", UNSUPPORTED, "must be absent: the hold covers all intents"),
         (Some("agent" | "intent"), None) => one("scope.id", "required", "must be the name of the agent or the id of the intent"),
         (Some("agent" | "intent"), Some(id)) if !id.is_string() => one("scope.id", "type", "must be a text"),
-        (Some("intent"), Some(id)) if !id.as_str().is_some_and(|id| Uuid::try_parse(id).is_ok()) => {
+        (Some("intent"), Some(id)) if id.as_str().is_none_or(|id| Uuid::try_parse(id).is_err()) => {
             one("scope.id", "format", "must be the id of an intent, for example 01890a5d-ac96-774b-bcce-b302099a8057")
         }
         (Some("everything" | "agent" | "intent"), _) => Ok(()),
