@@ -41,8 +41,7 @@ class Export:
         """Reads and checks the header."""
         require(not file.peek(2).startswith(b"\x1f\x8b"), "compressed")
         self.lines, self.keys = Lines(file), keys
-        self.due, self.leaves, self.full, self.roots, self.types = 0, [], [], {0: sha256()}, collections.Counter()
-        self.logs, self.erased = {}, []
+        self.due, self.leaves, self.full, self.roots, self.logs, self.erased, self.types = 0, [], [], {0: sha256()}, {}, [], collections.Counter()
         self.header = header = parse(self.lines.next() or b"null")
         require(isinstance(header, dict) and "placet_export" in header, "no_header")
         require(is_number(header["placet_export"]) and header["placet_export"] == 1, "unknown_version")
@@ -56,8 +55,8 @@ class Export:
         require(attempt(lambda: check_note(header["checkpoint"], own, self.origin))[0], "key_differs")
         require(header["size"] == self.size, "size_differs")
 
-    def read(self, kept, others):
-        """Checks everything behind the header. `others` are the sizes and roots of other exports of this log."""
+    def read(self, kept, others, proven):
+        """Checks everything behind the header. `others` are the sizes and roots of other exports of this log, `proven` is the size of a right one."""
         targets, refused = [(size, root, "exports_disagree") for size, root in others], []
         for note in kept:
             try:
@@ -80,7 +79,7 @@ class Export:
         self.check_erasures()
         require(not refused, next(iter(refused), None))
         for size, root, code in sorted(targets, key=lambda target: target[0]):
-            require(size <= self.size or code == "exports_disagree", "kept_newer")
+            require(size <= max(self.size, proven) or code == "exports_disagree", "kept_newer")
             own = self.root if size == self.size else self.roots[size]
             require(size > self.size or own in (None, root), code)
         self.check_manifest(manifest, before)
@@ -171,14 +170,15 @@ def attempt(call):
 def verify(paths, keys, kept=(), trusts=False):
     """The verdict of each file, and the code and the line of its first fault. `keys` are results of read_key, `kept` checkpoints."""
     results = [attempt(lambda: Export(open(path, "rb"), keys, trusts)) for path in paths]
-    exports = [export for export, _, _ in results if export]
-    for place, (export, verdict, code) in enumerate(results):
+    exports, proven = [export for export, _, _ in results if export], {}
+    # The larger ones come first. A whole one that is right was compared with the smaller ones and with the checkpoints up to its size.
+    for place, (export, verdict, code) in sorted(enumerate(results), key=lambda item: -item[1][0].size if item[1][0] else 1):
         if export:
             others = [(other.size, other.root) for other in exports if other is not export and other.origin == export.origin]
             # A checkpoint of another of these logs is compared with that log alone.
-            elsewhere = {other.origin for other in exports} - {export.origin}
-            mine = [note for note in kept if note.split("\n")[0] not in elsewhere]
-            _, verdict, code = attempt(lambda: export.read(mine, others))
+            mine = [note for note in kept if note.split("\n")[0] not in {other.origin for other in exports} - {export.origin}]
+            _, verdict, code = attempt(lambda: export.read(mine, others, proven.get(export.origin, 0)))
+            proven[export.origin] = max(proven.get(export.origin, 0), export.size if verdict == "verified" and not export.is_selection else 0)
         results[place] = (verdict, code, export.lines.number if export and code else None)
     return results
 

@@ -16,7 +16,7 @@ use crate::export::Options;
 use crate::finding::{Code, Findings, Place};
 use crate::form::{Line, Proof};
 use crate::header::Header;
-use crate::kept::{OtherExport, Targets};
+use crate::kept::{Others, Targets};
 use crate::replay::Replay;
 use crate::report::{Comparison, Kind, Report};
 use crate::tally::{Seen, Tally};
@@ -46,13 +46,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    pub(crate) fn new(
-        header: Header,
-        head: Option<TreeHead>,
-        options: &Options,
-        others: &[OtherExport],
-        keys: &[VerifyingKey],
-    ) -> Self {
+    pub(crate) fn new(header: Header, head: Option<TreeHead>, options: &Options, others: &Others, keys: &[VerifyingKey]) -> Self {
         let tree = Rooting::default();
         let mut targets = Targets::new(&header.origin, &options.kept, others, keys);
         targets.grown(&tree);

@@ -13,7 +13,7 @@ use crate::event::Misshapen;
 use crate::finding::{Code, Findings, Place};
 use crate::form::{Line, Other, Scratch, read};
 use crate::header::Header;
-use crate::kept::{Kept, OtherExport};
+use crate::kept::{Kept, Others};
 use crate::line::{End, LINE_BYTES_MAX, Lines};
 use crate::report::{Kind, Remark, Report, Verdict};
 use crate::tally::Seen;
@@ -22,6 +22,16 @@ use crate::tally::Seen;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The bytes that some editors put before UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The beginnings of files in the formats that cannot be verified: a table, lines of the Common Event Format, and of OCSF.
+const OTHER_FORMATS: [&[u8]; 3] = [b"leaf,created_at,", b"CEF:0|", b"{\"activity_id\":"];
+/// What is said of these files.
+pub(crate) const NOT_JSONL: &str =
+    "The file is an export in the format csv, ocsf or cef, which cannot be verified. Only the format jsonl can be verified.";
+
+fn is_in_other_format(line: &[u8]) -> bool {
+    OTHER_FORMATS.iter().any(|begin| line.starts_with(begin))
+}
 
 /// The things that a verification takes into account.
 #[derive(Clone, Debug)]
@@ -63,7 +73,7 @@ pub struct Watchers<'w> {
 /// A verification of one export.
 pub(crate) struct Verification<'a, 'w> {
     options: &'a Options,
-    others: &'a [OtherExport],
+    others: &'a Others,
     watchers: Watchers<'w>,
     findings: Findings,
     report: Report,
@@ -79,7 +89,7 @@ enum Next {
 }
 
 impl<'a, 'w> Verification<'a, 'w> {
-    pub(crate) fn new(file: &str, options: &'a Options, others: &'a [OtherExport], watchers: Watchers<'w>) -> Self {
+    pub(crate) fn new(file: &str, options: &'a Options, others: &'a Others, watchers: Watchers<'w>) -> Self {
         let (findings, report) = (Findings::default(), Report::new(file));
         Self { options, others, watchers, findings, report, body: None, has_crlf: false }
     }
@@ -140,7 +150,7 @@ impl<'a, 'w> Verification<'a, 'w> {
             return Ok(Next::Line);
         };
         let Some(body) = &mut self.body else {
-            return Ok(self.first(read(text, false, scratch), place, end));
+            return Ok(self.first(read(text, false, scratch), place, end, is_in_other_format(text)));
         };
         let line = read(text, body.header.kind == Kind::Selection, scratch);
         if body.manifest.is_some() {
@@ -172,13 +182,23 @@ impl<'a, 'w> Verification<'a, 'w> {
         Ok(Next::Line)
     }
 
-    /// Reads the line that should be the header.
-    fn first(&mut self, line: Result<Line<'_>, Other>, place: Place, end: End) -> Next {
+    /// Reads the line that should be the header. `is_foreign` says that it begins as one of another format does.
+    fn first(&mut self, line: Result<Line<'_>, Other>, place: Place, end: End, is_foreign: bool) -> Next {
         match line {
             Err(Other::Header(value)) => self.header(&value, place),
+            // The lines of a table end as on Windows, which was reported already.
+            Err(Other::Fault(_)) if is_foreign && self.has_crlf => Next::End,
+            Err(Other::Fault(fault)) if is_foreign && fault.code == Code::NotJson => {
+                self.findings.add(place, Code::NotJson, NOT_JSONL);
+                Next::End
+            }
             Err(Other::Fault(fault)) if fault.code.is_of_text() => {
                 self.fault(fault, place, end);
                 Next::Line
+            }
+            _ if is_foreign => {
+                self.findings.add(place, Code::NoHeader, NOT_JSONL);
+                Next::End
             }
             _ => {
                 let text =
@@ -219,7 +239,11 @@ impl<'a, 'w> Verification<'a, 'w> {
         }
         if let Some(rest) = line.strip_suffix(b"\r") {
             if !self.has_crlf {
-                let text = "Lines end as on Windows: a program changed the file. Verify the file as it was exported.";
+                let text = if self.body.is_none() && is_in_other_format(rest) {
+                    NOT_JSONL
+                } else {
+                    "Lines end as on Windows: a program changed the file. Verify the file as it was exported."
+                };
                 self.findings.add(place, Code::Crlf, text);
             }
             (self.has_crlf, line) = (true, rest);

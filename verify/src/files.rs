@@ -1,5 +1,7 @@
 //! Verifies files: several exports of one log are compared with one another.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -11,9 +13,9 @@ use serde::Serialize;
 use crate::export::{BYTE_ORDER_MARK, Options, Verification, Watchers};
 use crate::finding::{Code, Finding};
 use crate::header::Header;
-use crate::kept::{Kept, OtherExport};
+use crate::kept::{Kept, OtherExport, Others};
 use crate::line::LINE_BYTES_MAX;
-use crate::report::{Report, Verdict};
+use crate::report::{Kind, Report, Verdict};
 
 /// The result of a verification of several files.
 #[derive(Debug, Serialize)]
@@ -28,35 +30,48 @@ pub struct Outcome {
 
 /// Verifies one export alone.
 pub fn verify(file: &str, reader: impl BufRead, options: &Options, watchers: Watchers<'_>) -> Report {
-    Verification::new(file, options, &[], watchers).run(reader)
+    Verification::new(file, options, &Others::default(), watchers).run(reader)
 }
 
 /// Verifies files, and compares exports of the same log with one another. `progress` hears the file, how many of its bytes were
 /// read, and how many it has.
 pub fn verify_files(files: &[PathBuf], options: &Options, mut progress: impl FnMut(&Path, u64, u64)) -> Outcome {
     let heads: Vec<_> = files.iter().map(|file| if files.len() > 1 { head(file, options) } else { None }).collect();
-    let mut exports = Vec::new();
-    for (place, (file, own)) in files.iter().zip(&heads).enumerate() {
-        let others = heads.iter().enumerate().filter(|(other, _)| *other != place).filter_map(|(_, head)| head.as_ref());
-        // A smaller export has nothing to be compared with in a larger one; the larger one is compared with it.
-        let is_comparable = |other: &&OtherExport| {
-            own.as_ref().is_some_and(|own| own.head.origin == other.head.origin && own.head.size >= other.head.size)
-        };
-        let (kept, own) = (kept_for(options, own.as_ref(), &heads), others.filter(is_comparable).cloned().collect::<Vec<_>>());
-        let options = Options { kept, ..options.clone() };
+    // The larger ones come first: a checkpoint that is newer than a smaller one is then known to be right or not.
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_key(|place| Reverse(heads[*place].as_ref().map(|own| own.head.size)));
+    let mut reports: BTreeMap<usize, Report> = BTreeMap::new();
+    for place in order {
+        let file = &files[place];
+        let others = others_of(place, &heads, &reports);
+        let options = Options { kept: kept_for(options, heads[place].as_ref(), &heads), ..options.clone() };
         let name = file.display().to_string();
         let report = match File::open(file).and_then(|opened| opened.metadata().map(|about| (opened, about.len()))) {
             Ok((opened, length)) => {
                 let mut progress = |read: u64| progress(file, read, length);
                 let watchers = Watchers { progress: Some(&mut progress) };
-                Verification::new(&name, &options, &own, watchers).run(BufReader::new(opened))
+                Verification::new(&name, &options, &others, watchers).run(BufReader::new(opened))
             }
             Err(error) => unreadable(&name, &error),
         };
-        exports.push(report);
+        reports.insert(place, report);
     }
+    let exports: Vec<Report> = reports.into_values().collect();
     let verdict = exports.iter().map(|report| report.verdict).max().unwrap_or(Verdict::Failed);
     Outcome { placet_verify: 1, verdict, exports }
+}
+
+/// The other exports of the log of the one at `place`. `reports` are those of the larger ones.
+fn others_of(place: usize, heads: &[Option<OtherExport>], reports: &BTreeMap<usize, Report>) -> Others {
+    let Some(own) = &heads[place] else { return Others::default() };
+    let of_log = |head: &TreeHead| head.origin == own.head.origin;
+    let is_smaller = |other: &&OtherExport| of_log(&other.head) && other.head.size <= own.head.size;
+    let others = heads.iter().enumerate().filter(|(other, _)| *other != place).filter_map(|(_, head)| head.as_ref());
+    // A right report stands for each comparison: a checkpoint that did not fit would be a finding. A selection has no roots to compare.
+    let is_right = |report: &&Report| report.verdict == Verdict::Verified && report.kind == Some(Kind::Whole);
+    let larger = reports.iter().filter(|(_, report)| is_right(report)).filter_map(|(other, _)| heads[*other].as_ref());
+    let verified_size = larger.filter(|other| of_log(&other.head)).map(|other| other.head.size).max();
+    Others { smaller: others.filter(is_smaller).cloned().collect(), verified_size: verified_size.unwrap_or_default() }
 }
 
 /// The kept checkpoints for one export: those of its log, and those that belong to none of the exports.

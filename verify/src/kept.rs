@@ -31,6 +31,16 @@ pub(crate) struct OtherExport {
     pub(crate) head: TreeHead,
 }
 
+/// The other exports of the same log that are verified in one call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Others {
+    /// Those that are not larger. A smaller export has nothing to be compared with in a larger one; the larger one is compared with it.
+    pub(crate) smaller: Vec<OtherExport>,
+    /// The number of leaves of the largest whole export that was found to be right. It was compared with this export and with the kept
+    /// checkpoints up to its size, and all of them belong to one history.
+    pub(crate) verified_size: u64,
+}
+
 /// A checkpoint that waits for the root at its size.
 struct Target {
     file: String,
@@ -47,12 +57,14 @@ pub(crate) struct Targets {
     /// The first of them whose size was not reached.
     next: usize,
     refused: Vec<(Compared, Code, String)>,
+    /// The size up to which a larger export shows that a kept checkpoint belongs to the history of this one.
+    verified_size: u64,
 }
 
 impl Targets {
     /// Reads the kept checkpoints for an export of the log `origin`.
-    pub(crate) fn new(origin: &str, kept: &[Kept], others: &[OtherExport], keys: &[VerifyingKey]) -> Self {
-        let mut all = Self { waiting: Vec::new(), next: 0, refused: Vec::new() };
+    pub(crate) fn new(origin: &str, kept: &[Kept], others: &Others, keys: &[VerifyingKey]) -> Self {
+        let mut all = Self { waiting: Vec::new(), next: 0, refused: Vec::new(), verified_size: others.verified_size };
         for Kept { file, note } in kept {
             let mut refuse = |size: Option<u64>, code: Code, text: String| {
                 all.refused.push((Compared { file: file.clone(), size, result: Comparison::Refused }, code, text));
@@ -75,7 +87,7 @@ impl Targets {
                 all.waiting.push(Target { file: file.clone(), head, code: Code::KeptDiffers, root: None });
             }
         }
-        let others = others.iter().cloned();
+        let others = others.smaller.iter().cloned();
         all.waiting.extend(others.map(|OtherExport { file, head }| Target {
             file,
             head,
@@ -115,12 +127,13 @@ impl Targets {
             let is_kept = code == Code::KeptDiffers;
             match result {
                 Comparison::Differs => findings.add(Place::default(), code, differs(is_kept, &file, size)),
-                Comparison::Newer if is_kept => findings.add(
+                Comparison::Newer if is_kept && size > self.verified_size => findings.add(
                     Place::default(),
                     Code::KeptNewer,
                     format!(
                         "The kept checkpoint {file} covers {size} events, and this export only {}. If the export was made after \
-                         the checkpoint, events were removed; else ask for a new export.",
+                         the checkpoint, events were removed; else verify it together with a whole export that is newer than the \
+                         checkpoint.",
                         head.size
                     ),
                 ),

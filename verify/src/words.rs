@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use domain::base::text::visible_line;
 
+use crate::export::NOT_JSONL;
 use crate::finding::{Code, Finding};
 use crate::report::{Comparison, Kind, Report, Verdict};
 
@@ -102,6 +103,11 @@ fn write_checked(out: &mut String, report: &Report) -> std::fmt::Result {
             )?,
         }
     }
+    if report.checkpoints.iter().any(|compared| compared.result == Comparison::Newer) {
+        let text = "Checkpoints that you kept are newer than this export. A newer whole export that was verified with it has the \
+                    events of both.";
+        writeln!(out, "  {text}")?;
+    }
     Ok(())
 }
 
@@ -127,10 +133,16 @@ fn place(finding: &Finding) -> String {
     if parts.is_empty() { String::new() } else { format!("{}: ", parts.join(", ")) }
 }
 
-/// Whether nothing is wrong but that a file with kept checkpoints holds something else.
-fn is_of_kept_files(report: &Report) -> bool {
+/// The codes of a checkpoint that is not one of this log by a key that is trusted.
+const OF_KEPT: [Code; 3] = [Code::KeptForm, Code::KeptOrigin, Code::KeptSignature];
+/// The codes that a key of another log leads to as well.
+const OF_KEYS: [Code; 5] = [Code::WrongOrigin, Code::UnknownKey, Code::KeptForm, Code::KeptOrigin, Code::KeptSignature];
+
+/// Whether nothing is wrong but what has one of these codes.
+fn has_only(report: &Report, codes: &[Code]) -> bool {
     // If there are more findings than are kept, the others are not known.
-    report.findings_count == report.findings.len() as u64 && report.findings.iter().all(|finding| finding.code == Code::KeptForm)
+    let are_all_known = report.findings_count == report.findings.len() as u64;
+    are_all_known && report.findings.iter().all(|finding| codes.contains(&finding.code))
 }
 
 fn next(report: &Report) -> &'static str {
@@ -142,9 +154,21 @@ fn next(report: &Report) -> &'static str {
             "keep this file in a place that the log's holder cannot change. Next time verify both files together, so that a \
              rewritten log is noticed."
         }
-        Verdict::NotVerified if is_of_kept_files(report) => {
+        Verdict::NotVerified if report.findings.iter().any(|finding| finding.text == NOT_JSONL) => {
+            "export the log again in the format jsonl (placet export without --format), and verify that file."
+        }
+        Verdict::NotVerified if has_only(report, &[Code::KeptForm]) => {
             "no fault of the export was found, but it was not compared with that file. Give the file in which you kept checkpoints \
              of this log, or verify without it."
+        }
+        Verdict::NotVerified if has_only(report, &OF_KEPT) => {
+            "no fault of the export was found, but it was not compared with that checkpoint. If the log's key was replaced, give the \
+             keys before and after (--key may be repeated). Otherwise look whether the checkpoint is one of this log and is as you \
+             kept it; if it is, ask the log's holder about the first line above."
+        }
+        Verdict::NotVerified if has_only(report, &OF_KEYS) => {
+            "look whether the key is that of this log: ask the log's holder for it by another way than this file, and give each key \
+             that the log has had (--key may be repeated). If the key is right, do not rely on this export, and ask for a new one."
         }
         Verdict::NotVerified => {
             "do not rely on this export, and keep the file as it is. Ask for a new export; if that has the same fault, ask the \

@@ -137,6 +137,38 @@ fn each_changed_byte_is_found() {
     }
 }
 
+/// A checkpoint that is newer than an export is no fault of the export if a larger one in the same call has both, and only then.
+#[test]
+fn a_larger_export_shows_that_a_newer_checkpoint_belongs_to_an_older_export() {
+    let shape = Shape { events_max: 60, logs_max: 8, has_erasures: false };
+    let log = (0..1_000).map(|seed| Log::random(&mut Chance::new(seed), shape)).find(|log| log.events.len() > 20).unwrap();
+    let size = log.events.len();
+    let chosen = log.choose(&mut Chance::new(0), size);
+    let early: Vec<usize> = chosen.iter().copied().filter(|place| *place < size / 3).collect();
+    let (old, whole) = (log.export(size / 3, None).write(), log.export(size, None).write());
+    let (of_old, of_whole) = (log.export(size / 3, Some(&early)).write(), log.export(size, Some(&chosen)).write());
+    let (larger, changed) = (log.export(size / 2 - 1, None).write(), whole.replacen("bot", "bat", 1));
+    let options = options(&[log.key.verifying().to_string()], &[log.checkpoint(size / 2)]);
+    let newer = Some("kept_newer");
+    for (files, expected) in [
+        ([&old, &whole], [None, None]),
+        ([&whole, &old], [None, None]),
+        ([&of_old, &whole], [None, None]),
+        // A selection has no root at the size of another one.
+        ([&old, &of_whole], [newer, None]),
+        ([&old, &larger], [newer, newer]),
+        ([&old, &changed], [newer, Some("wrong_hash")]),
+        ([&old, &old], [newer, newer]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let names = [folder.path().join("first"), folder.path().join("second")];
+        names.iter().zip(files).for_each(|(name, text)| std::fs::write(name, text).unwrap());
+        let outcome = verify::verify_files(&names, &options, |_, _, _| {});
+        let codes: Vec<_> = outcome.exports.iter().map(|report| report.findings.first().map(|found| found.code.text())).collect();
+        assert_eq!(codes, expected);
+    }
+}
+
 #[test]
 fn checkpoints_are_compared_and_what_cannot_be_compared_is_said() {
     let mut chance = Chance::new(3);

@@ -289,6 +289,10 @@ fn a_report_whose_recipient_was_erased_contradicts_nothing() {
     let mut world = World::honest();
     refuse(&mut world, "", &id(0xe00 + Tale::Linked as u64));
     assert_eq!(verified(&judge(&world, None)), (honest(), vec![("decisions_erased", Some(1))]));
+    // No server lets a question end by an answer of no person.
+    let mut world = World::honest();
+    world.payload(Tale::Linked, RESUMED)["responded_by"] = json!("");
+    assert_ne!(judge(&world, None).verdict, Verdict::Verified);
 }
 
 /// The mail server took the message, and only its reply was lost. So the person has the link of a message that failed.

@@ -37,6 +37,7 @@ impl Site {
         std::fs::write(site.file("older"), log.export(count / 2, None).write()).unwrap();
         std::fs::write(site.file("tampered"), whole.replacen("bot", "bat", 1)).unwrap();
         std::fs::write(site.file("checkpoint"), log.checkpoint(count / 3)).unwrap();
+        std::fs::write(site.file("kept"), log.checkpoint(count)).unwrap();
         let several = format!("{}\n{}\n", log.checkpoint(count / 3), log.checkpoint(count / 2));
         std::fs::write(site.file("checkpoints"), &several).unwrap();
         // A digit of the second checkpoint's size is changed, so its signature is wrong.
@@ -136,6 +137,57 @@ fn a_file_without_checkpoints_is_not_the_fault_of_the_export() {
     // A fault of the export counts beside it.
     let report = text(&run(&[&key, &format!("--checkpoint={}", site.name("empty")), &site.name("tampered")]).stdout);
     assert!(report.contains("do not rely on this export"), "{report}");
+}
+
+/// A person keeps old exports beside the server's file of checkpoints, and verifies all of them with a new export.
+#[test]
+fn an_old_export_is_right_beside_a_newer_one_and_newer_checkpoints() {
+    let site = Site::new();
+    let (key, kept) = (format!("--key={}", site.key), format!("--checkpoint={}", site.name("kept")));
+    let alone = run(&[&key, &kept, &site.name("older")]);
+    let report = text(&alone.stdout);
+    assert!(alone.status.code() == Some(1) && report.contains("(kept_newer)") && report.contains("together with"), "{report}");
+    for files in [["whole", "older"], ["older", "whole"]] {
+        let output = run(&[&key, &kept, &site.name(files[0]), &site.name(files[1])]);
+        let report = text(&output.stdout);
+        assert_eq!((output.status.code(), report.matches("VERIFIED  ").count()), (Some(0), 2), "{report}");
+        assert!(report.contains("newer than this export") && !report.contains("kept_newer"), "{report}");
+    }
+}
+
+/// A person who took the file of the wrong button learns which file can be verified.
+#[test]
+fn an_export_in_another_format_is_told_apart_from_one_that_was_changed() {
+    let site = Site::new();
+    let key = format!("--key={}", site.key);
+    for (name, contents, code) in [
+        ("log.csv", "leaf,created_at,log\r\n0,\"2026-11-28T20:00:00Z\",\"server\"\r\n", "(crlf)"),
+        ("log.cef", "CEF:0|Placet|Placet|1|a|b|1|cn1=0\nCEF:0|Placet|Placet|1|a|b|1|cn1=1\n", "(not_json)"),
+        ("log.ocsf.jsonl", "{\"activity_id\":1}\n{\"activity_id\":2}\n", "(no_header)"),
+    ] {
+        std::fs::write(site.file(name), contents).unwrap();
+        let output = run(&[&key, &site.name(name)]);
+        let report = text(&output.stdout);
+        assert_eq!((output.status.code(), report.matches("\n  - ").count()), (Some(1), 1), "{name}: {report}");
+        assert!(report.contains("csv, ocsf or cef") && report.contains(code), "{name}: {report}");
+        assert!(report.contains("Next: export the log again in the format jsonl"), "{name}: {report}");
+    }
+}
+
+/// A person who gives a wrong key, or a checkpoint of another key, is not told to distrust the export.
+#[test]
+fn a_wrong_key_may_be_the_fault_of_the_person() {
+    let site = Site::new();
+    let key = format!("--key={}", site.key);
+    let other = Log::random(&mut Chance::new(3), SMALL);
+    std::fs::write(site.file("others"), other.checkpoint(0)).unwrap();
+    let report = text(&run(&["--key", &other.key.verifying().to_string(), &site.name("whole")]).stdout);
+    assert!(report.contains("Next: look whether the key is that of this log"), "{report}");
+    let report = text(&run(&[&key, "--checkpoint", &site.name("others"), &site.name("whole")]).stdout);
+    assert!(report.contains("no fault of the export was found") && report.contains("the keys before and after"), "{report}");
+    // A fault of the export counts beside it.
+    let report = text(&run(&[&key, "--checkpoint", &site.name("others"), &site.name("tampered")]).stdout);
+    assert!(report.contains("Next: do not rely on this export"), "{report}");
 }
 
 #[test]

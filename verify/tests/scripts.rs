@@ -7,7 +7,7 @@ mod forge;
 use std::path::Path;
 use std::process::Command;
 
-use forge::{Chance, Log, SMALL};
+use forge::{Chance, Log, SMALL, Shape};
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/verifier");
 
@@ -37,6 +37,25 @@ fn a_wrong_argument_is_named_and_accuses_no_file() {
         let (code, said) = run(scripts, script, &["--key", &key, option, &file, &export]);
         let is_named = said.contains(&format!("argument {option}: the file {file} cannot be read: "));
         assert!(code == Some(2) && is_named && !said.contains("Traceback"), "{script} {option} {file}: {said}");
+    }
+}
+
+/// A person keeps old exports beside the server's file of checkpoints. `placet-verify` says the same (catalogue.rs).
+#[test]
+fn an_old_export_is_right_beside_a_newer_one_and_a_newer_checkpoint() {
+    let (folder, scripts) = (tempfile::tempdir().unwrap(), Path::new(SCRIPTS));
+    let shape = Shape { events_max: 20, logs_max: 4, has_erasures: false };
+    let log = (0..1_000).map(|seed| Log::random(&mut Chance::new(seed), shape)).find(|log| log.events.len() > 4).unwrap();
+    let (size, key) = (log.events.len(), log.key.verifying().to_string());
+    let [old, whole, kept] = ["old", "whole", "kept"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&old, log.export(2, None).write()).unwrap();
+    std::fs::write(&whole, log.export(size, None).write()).unwrap();
+    std::fs::write(&kept, log.checkpoint(size - 1)).unwrap();
+    let (code, said) = run(scripts, "verify.py", &["--key", &key, "--checkpoint", &kept, &old]);
+    assert!(code == Some(1) && said.contains("kept_newer"), "{said}");
+    for files in [[&old, &whole], [&whole, &old]] {
+        let (code, said) = run(scripts, "verify.py", &["--key", &key, "--checkpoint", &kept, files[0], files[1]]);
+        assert!(code == Some(0) && said.matches("verified  ").count() == 2, "{said}");
     }
 }
 

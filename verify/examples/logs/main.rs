@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! logs tampered FOLDER SEED [EXPORT] one case of each kind of tampering, done to the events of an export
-//! logs honest FOLDER SEED COUNT      honest logs, each as a whole export and as a selection
+//! logs honest FOLDER SEED COUNT      honest logs, each as a whole export, as a selection, and beside an older export
 //! logs mutated FOLDER SEED COUNT     honest exports with a few bytes changed at random
 //! logs large FILE EVENTS LOGS        one whole export with events of about 1 KB, and its key on standard output
 //! logs decisions FILE EVENTS LOGS    the same, in which each event is a request for approval or the answer to one
@@ -63,7 +63,7 @@ fn write(folder: &Path, cases: impl IntoIterator<Item = Case>) {
     }
 }
 
-/// One honest log: the whole export with an older checkpoint, and a selection.
+/// One honest log: the whole export with an older checkpoint, a selection, and two exports with a checkpoint that is newer than one.
 fn honest(seed: u64) -> Vec<Case> {
     let mut chance = Chance::new(seed);
     let log = Log::random(&mut chance, SMALL);
@@ -77,10 +77,18 @@ fn honest(seed: u64) -> Vec<Case> {
     };
     let older = log.checkpoint(chance.place(size + 1));
     let chosen = log.choose(&mut chance, size);
-    vec![
+    let mut cases = vec![
         case("a whole export", vec![log.export(size, None).write()], vec![older]),
         case("a selection", vec![log.export(size, Some(&chosen)).write()], Vec::new()),
-    ]
+    ];
+    // An older export could show an event as erased that was erased later, which no server exports.
+    if size > 1 && log.events.iter().all(|event| !event.is_erased) {
+        let old = 1 + chance.place(size - 1);
+        let between = log.checkpoint(old + 1 + chance.place(size - old));
+        let files = vec![log.export(old, None).write(), log.export(size, None).write()];
+        cases.push(case("an older export, a newer one, and a checkpoint between them", files, vec![between]));
+    }
+    cases
 }
 
 /// An honest export of which some bytes are changed, removed, doubled or moved.

@@ -213,14 +213,14 @@ impl Course<'_> {
         let id = refused.suspension_id;
         if let Some(open) = self.intent.opened(id).cloned() {
             let mut doubts = self.refused_in_time(event, refused, &open)?;
-            doubts.extend(self.was_sent_to(&open, event, refused.credential)?);
+            doubts.extend(self.links.judge_refused(Link::of(event, id, refused.credential).as_ref())?);
             return Ok(doubts);
         }
         let Some(ended) = self.intent.ended.iter().find(|ended| ended.id == id) else { return self.not_open(id) };
         let (subject, role, assurance) = (&*refused.responded_by, Role::Operator, Assurance::ApiKey);
         let mut who = self.keys.who(&Acted { event, subject, role, assurance, credential: refused.credential })?;
         // A refused answer decides nothing, but it says what its person wanted.
-        who.doubts.extend(self.was_sent_to(ended, event, refused.credential)?);
+        who.doubts.extend(self.links.judge_refused(Link::of(event, id, refused.credential).as_ref())?);
         let mut alone = self.with_only(ended);
         (alone.open, alone.beside, alone.ended) = (None, Vec::new(), vec![ended.clone()]);
         let respond = Respond { value: refused.value.clone(), ..about(ended) };

@@ -132,13 +132,15 @@ impl Links {
     /// Refuses a link that a report contradicts. A link without a report is doubtful.
     pub(super) fn judge(&self, link: Option<&Link>) -> Judged {
         let Some(link) = link else { return Ok(Doubts::new()) };
-        if is_erased(&link.person) {
-            return Ok(Doubts::from([Doubt::Erased]));
-        }
         match self.reported.get(&link.message) {
             Some(reported) => reported.judge(link).map(|()| Doubts::new()),
             None => Ok(Doubts::from([Doubt::Link])),
         }
+    }
+
+    /// As [`Links::judge`], for an answer that was refused.
+    pub(super) fn judge_refused(&self, link: Option<&Link>) -> Judged {
+        if link.is_some_and(|link| is_erased(&link.person)) { Ok(Doubts::from([Doubt::Erased])) } else { self.judge(link) }
     }
 
     /// Notes a decision that counts, so that a later report about its message can contradict it.

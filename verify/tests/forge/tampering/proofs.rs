@@ -366,6 +366,11 @@ pub(super) fn histories() -> Vec<Kind> {
             let note = scene.log.checkpoint(scene.size());
             Made { kept: vec![note], ..scene.log.export(scene.size() - 3, None).write().into() }
         }),
+        ("a larger export of a rewritten log stands beside an older one", &["exports_disagree", "kept_newer"], |scene| {
+            let (note, older) = (scene.log.checkpoint(scene.size()), scene.log.export(scene.size() - 5, None).write());
+            let larger = scene.signed_anew(|members| members["payload"]["amount"] = json!(1)).write();
+            Made { files: vec![larger.into_bytes(), older.into_bytes()], kept: vec![note] }
+        }),
         ("two views of one size", &["exports_disagree"], |scene| {
             let first = scene.whole().write();
             let second = scene.signed_anew(|members| members["payload"]["amount"] = json!(1)).write();
