@@ -363,13 +363,22 @@ mod tests {
     use crate::host::clock::{SystemClock, SystemEntropy};
     use crate::{CreateIntent, NewIntent, Store};
 
-    /// SQLite is compiled with the flag that `.cargo/config.toml` sets. Without this flag, SQLite would plan a statement with a
-    /// bound `LIMIT` anew whenever another value is bound.
+    /// SQLite is compiled with the flags that `.cargo/config.toml` sets. Without the first one, SQLite would plan a statement with a
+    /// bound `LIMIT` anew whenever another value is bound. Without the others, connections would wait for each other's locks.
     #[test]
-    fn sqlite_plans_a_statement_once() {
+    fn sqlite_is_compiled_with_our_flags() {
         let mut conn = SqliteConnection::establish(":memory:").unwrap();
-        let used = diesel::dsl::sql::<diesel::sql_types::Bool>("sqlite_compileoption_used('ENABLE_QPSG')");
-        assert!(diesel::select(used).get_result::<bool>(&mut conn).unwrap());
+        let flags = [
+            ("ENABLE_QPSG", true),
+            ("THREADSAFE=2", true),
+            ("THREADSAFE=1", false),
+            ("ENABLE_MEMORY_MANAGEMENT", false),
+            ("DEFAULT_MEMSTATUS=0", true),
+        ];
+        for (flag, expected) in flags {
+            let used = diesel::dsl::sql::<diesel::sql_types::Bool>(&format!("sqlite_compileoption_used('{flag}')"));
+            assert_eq!(diesel::select(used).get_result::<bool>(&mut conn).unwrap(), expected, "{flag}");
+        }
     }
 
     /// A clock that shows so many seconds after the epoch.
