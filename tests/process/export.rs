@@ -299,7 +299,18 @@ async fn an_export_is_written_in_each_format() {
         assert!(done.succeeded().contains("Only an export in the format jsonl can be verified"), "{done:?}");
         let text = std::fs::read_to_string(&out).unwrap();
         assert!(text.starts_with(begins) && text.contains("bot") && text.lines().count() > 3 && !part.exists(), "{text}");
+        let events = text.lines().count() - usize::from(format == "csv");
+        assert!(
+            done.stdout.contains(&format!("{events} events in the format {format}")) && !done.stdout.contains("No event"),
+            "{done:?}"
+        );
+        std::fs::remove_file(&out).unwrap();
+        let done = export(&site, &auditor, &out, &["--format", format, "--agent", "another"]).await;
+        assert!(done.succeeded().contains("No event of an intent fits --agent."), "{done:?}");
     }
+    let folder = site.folder().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    refused(&export(&site, &auditor, &folder, &[]).await, "folder is a directory; name a file in it");
     let out = site.folder().join("log.xml");
     refused(&export(&site, &auditor, &out, &["--format", "xml"]).await, "must be jsonl, csv, ocsf or cef");
     refused(&export(&site, &auditor, &out, &["--format", "csv", "--intent", "x"]).await, "intent_id");

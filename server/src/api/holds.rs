@@ -4,15 +4,17 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::accepting;
 use domain::base::field::{FieldError, UNSUPPORTED};
+use domain::people::hold::HoldScope;
 use domain::problem::Rejection;
 use domain::wire::{HoldLifted, HoldList, HoldView, PlaceHoldRequest};
 use serde_json::Value;
+use store::StoreError;
 use uuid::Uuid;
 
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::Json;
-use crate::edge::problem::{Problem, Surface};
+use crate::edge::problem::{Failure, Problem, Surface};
 use crate::edge::query::Query;
 use crate::edge::route::{Routes, delete, get, post};
 use crate::edge::shared::Shared;
@@ -30,8 +32,31 @@ pub(super) async fn place(request: HttpRequest, shared: Data<Shared>) -> Result<
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let hold = check_scope(&body.0).and_then(|()| body.into()).and_then(|body: PlaceHoldRequest| accepting::hold(body));
-    let hold = shared.store.place_hold(caller.principal, hold.map_err(|errors| Rejection::Invalid { errors })).await?;
+    let missing = hold.as_ref().ok().and_then(|(scope, _)| unknown(scope));
+    let placed = shared.store.place_hold(caller.principal, hold.map_err(|errors| Rejection::Invalid { errors })).await;
+    let hold = placed.map_err(|error| not_placed(error, missing))?;
     Ok(HttpResponse::Ok().json(HoldView::from(hold)))
+}
+
+/// The error of a scope whose intent or agent does not exist.
+fn unknown(scope: &HoldScope) -> Option<FieldError> {
+    let message = match scope {
+        HoldScope::Everything => return None,
+        HoldScope::Agent(_) => "must be a name that a key of this server has or had; a hold on another name would cover nothing",
+        HoldScope::Intent(_) => "must be the id of an intent of this server; a hold on another id would cover nothing",
+    };
+    Some(FieldError::new("scope.id", "known", message))
+}
+
+/// The failure to place a hold. If the scope covers nothing, it names the member of the request.
+fn not_placed(error: StoreError, missing: Option<FieldError>) -> Failure {
+    let is_missing = matches!(error, StoreError::Rejected(Rejection::NotFound));
+    let mut failure = Failure::from(error);
+    if let Some(missing) = missing.filter(|_| is_missing) {
+        failure.detail = format!("{}: {}", missing.field, missing.message);
+        failure.more.errors.push(missing);
+    }
+    failure
 }
 
 /// Checks the form of the scope, because an error of serde would name the scope and not its member, in words of this program. A scope that

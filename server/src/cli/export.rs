@@ -14,7 +14,8 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use domain::asking::attesting::hex;
 use domain::base::time;
-use domain::log::export::Format;
+use domain::log::export::{Format, csv};
+use domain::problem::edge;
 use placet::TransportError;
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
@@ -75,6 +76,9 @@ pub(super) async fn run(args: ExportArgs) -> ExitCode {
 async fn exported(args: &ExportArgs) -> anyhow::Result<()> {
     args.refuse_empty()?;
     let remote = args.remote.connect("export", "auditor or admin")?;
+    if args.out.is_dir() {
+        bail!("{} is a directory; name a file in it", args.out.display());
+    }
     if args.out.exists() {
         bail!("{} exists; name another file, or remove it", args.out.display());
     }
@@ -88,17 +92,19 @@ async fn exported(args: &ExportArgs) -> anyhow::Result<()> {
     }
     let fetched = fetch(&remote, args, &mut part).await;
     fetched.inspect_err(|_| part.remove_if_empty())?;
-    let lines = part.finish(&args.out)?;
+    let Part { lines, records, .. } = part.finish(&args.out)?;
     let shown = args.out.display();
-    if args.format != Format::Jsonl {
-        let format = args.format.as_str();
-        return print_laid_out(&format!("{shown}: {format}. Only an export in the format jsonl can be verified."));
-    }
-    let nothing = if lines.header["selection"].is_object() && !lines.has_subject {
-        format!("No event of an intent fits {}. The file has the server's own log alone.\n", args.filters().join(" and "))
-    } else {
+    let has_subject = lines.has_subject || records.has_subject;
+    let nothing = if has_subject || args.given().next().is_none() {
         String::new()
+    } else {
+        format!("No event of an intent fits {}. The file has the server's own log alone.\n", args.filters().join(" and "))
     };
+    if args.format != Format::Jsonl {
+        let (events, format) = (records.count, args.format.as_str());
+        let next = "Only an export in the format jsonl can be verified.";
+        return print_laid_out(&format!("{shown}: {events} events in the format {format}.\n{nothing}{next}"));
+    }
     let events = lines.manifest["events"].as_u64().unwrap_or_default();
     let next = "Verify it with the log's public key, which its holder gives you: placet verify --key KEY FILE (or the program placet-verify)";
     print_laid_out(&format!("{shown}: {events} events.\n{nothing}{next}"))
@@ -156,9 +162,11 @@ async fn receive(remote: &Remote, request: reqwest::RequestBuilder, part: &mut P
             }
         }
         let body = serde_json::from_slice::<Value>(&body).unwrap_or_default();
-        let why = body["detail"].as_str().unwrap_or("no reason was given");
+        let why = reason(&body);
         let error = anyhow!("{} refused the export ({}): {why}{}", remote.shown(), status.as_u16(), part.hint(&body["code"]));
-        return Err(if status.is_server_error() { Ended::Broken(error) } else { Ended::Refused(error) });
+        // A damaged event stays damaged, so another try would end in the same way.
+        let may_go_on = status.is_server_error() && body["code"] != edge::DAMAGED.code;
+        return Err(if may_go_on { Ended::Broken(error) } else { Ended::Refused(error) });
     }
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         part.add(&chunk).map_err(Ended::Refused)?;
@@ -174,6 +182,17 @@ async fn receive(remote: &Remote, request: reqwest::RequestBuilder, part: &mut P
         )));
     }
     Ok(())
+}
+
+/// Why the server refused an export.
+fn reason(body: &Value) -> &str {
+    match body["detail"].as_str() {
+        // These words are for requests that change something, and speak of their repetition.
+        Some(detail) if detail.contains("Idempotency-Key") => {
+            "the server cannot write to its database or read it at present, for example because the disk is full; its log says why"
+        }
+        detail => detail.unwrap_or("no reason was given"),
+    }
 }
 
 impl ExportArgs {
@@ -302,13 +321,59 @@ impl Lines {
     }
 }
 
+/// The records of an export in another format, counted while they arrive.
+struct Records {
+    format: Format,
+    /// The record that has not arrived whole.
+    rest: Vec<u8>,
+    /// Whether the record ends within quotation marks, where a table has line ends as well.
+    is_quoted: bool,
+    count: u64,
+    /// Whether there is an event of an intent or a portfolio.
+    has_subject: bool,
+}
+
+impl Records {
+    fn new(format: Format) -> Self {
+        Self { format, rest: Vec::new(), is_quoted: false, count: 0, has_subject: false }
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let has_odd_quotes = piece.split(|byte| *byte == b'"').count().is_multiple_of(2);
+            self.is_quoted ^= self.format == Format::Csv && has_odd_quotes;
+            let room = LINE_BYTES_MAX.saturating_sub(self.rest.len());
+            self.rest.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") && !self.is_quoted {
+                self.read_record();
+                self.rest.clear();
+            }
+        }
+    }
+
+    /// Notes the log of a record. A text within a record has other characters in the place of quotation marks and equals signs.
+    fn read_record(&mut self) {
+        let record = String::from_utf8_lossy(&self.rest);
+        if self.format == Format::Csv && record == csv::HEADER {
+            return;
+        }
+        self.count += 1;
+        self.has_subject |= ["intent", "portfolio"].iter().any(|log| match self.format {
+            Format::Csv => record.split(',').nth(2).is_some_and(|field| field.trim_matches('"') == *log),
+            Format::Ocsf | Format::Jsonl => record.contains(&format!("\"log_name\":\"{log}\"")),
+            Format::Cef => record.contains(&format!(" cat={log} ")),
+        });
+    }
+}
+
 /// The file while it is not whole.
 struct Part {
     path: PathBuf,
     file: File,
-    /// Whether the download goes on where it ended. In another format it begins anew, and its lines are not read.
+    /// Whether the download goes on where it ended. In another format it begins anew, and its records are counted alone.
     is_jsonl: bool,
     lines: Lines,
+    records: Records,
     is_shown: bool,
 }
 
@@ -337,7 +402,7 @@ impl Part {
             .with_context(|| format!("failed to make {} a file that only its owner may read", path.display()))?;
         let is_jsonl = format == Format::Jsonl;
         let lines = if is_jsonl { Lines::of(BufReader::new(&file))? } else { Lines::default() };
-        let mut part = Self { path, file, is_jsonl, lines, is_shown: io::stderr().is_terminal() };
+        let mut part = Self { path, file, is_jsonl, lines, records: Records::new(format), is_shown: io::stderr().is_terminal() };
         part.cut()?;
         Ok(part)
     }
@@ -349,6 +414,7 @@ impl Part {
         }
         self.lines.rest.clear();
         self.lines.manifest = Value::Null;
+        self.records = Records::new(self.records.format);
         self.file.set_len(self.lines.length)?;
         self.file.seek(SeekFrom::Start(self.lines.length))?;
         Ok(())
@@ -360,6 +426,7 @@ impl Part {
             self.lines.read(chunk)?;
         } else {
             self.lines.length += chunk.len() as u64;
+            self.records.read(chunk);
         }
         if self.is_shown {
             drop(write!(io::stderr(), "\r{} MiB", self.lines.length >> 20));
@@ -375,6 +442,10 @@ impl Part {
                 "; {shown} is a part of an export that belongs to another server, or to this one before its log was rolled back; \
                  move it away, and run the command again"
             ),
+            Some(code) if code == edge::DAMAGED.code => {
+                "; an admin finds out more with placet doctor --deep, and exports with --agent or --intent do not need the events of others"
+                    .to_owned()
+            }
             Some("export_outdated") if self.lines.last.is_some() => format!("; remove {shown}, and run the command again"),
             Some(_) | None => String::new(),
         }
@@ -388,13 +459,13 @@ impl Part {
     }
 
     /// Puts the whole file in its place.
-    fn finish(self, out: &Path) -> anyhow::Result<Lines> {
+    fn finish(self, out: &Path) -> anyhow::Result<Self> {
         if self.is_shown {
             drop(write!(io::stderr(), "\r\u{1b}[K"));
         }
         self.file.sync_all()?;
         std::fs::rename(&self.path, out).with_context(|| format!("failed to write {}", out.display()))?;
-        Ok(self.lines)
+        Ok(self)
     }
 }
 
@@ -430,5 +501,46 @@ mod tests {
         assert_eq!((servers.last, servers.has_subject), (Some(0), false));
         assert!(Lines::default().read(b"<html>\n").is_err());
         assert!(Lines::default().read(&vec![b' '; LINE_BYTES_MAX + 2]).is_err(), "a line has an end");
+    }
+
+    /// An export changes nothing, so its words do not ask a person to look whether it was done.
+    #[test]
+    fn a_database_that_takes_nothing_is_told_in_words_of_an_export() {
+        use crate::edge::problem::Failure;
+
+        let failure = Failure::from(store::StoreError::Unavailable("database or disk is full".to_owned()));
+        let body = serde_json::json!({"code": "unavailable", "detail": failure.detail});
+        assert!(reason(&body).starts_with("the server cannot write to its database"), "{body}");
+        assert_eq!(reason(&serde_json::json!({"detail": "not found"})), "not found");
+        assert_eq!(reason(&Value::Null), "no reason was given");
+    }
+
+    /// A filter with a typing error gives a file with the server's log alone, and that must be told in each format.
+    #[test]
+    fn records_of_other_formats_are_counted_in_pieces_of_any_size() {
+        use domain::log::export::{cef, ocsf};
+        use serde_json::json;
+
+        type Line = fn(u64, &Value) -> String;
+
+        let hostile = "a\r\n\"b\",\"intent\" cat=intent \"log_name\":\"intent\"";
+        let event = |log: &str, id: &str| {
+            let payload = json!({"text": hostile});
+            json!({"event_type": "comment", "actor": hostile, "created_at": "2026-11-28T20:00:00", log: id, "payload": payload})
+        };
+        let (of_server, of_intent) = (event("log", "server"), event("intent_id", "i"));
+        let formats: [(Format, &str, Line); 3] =
+            [(Format::Csv, csv::HEADER, csv::line), (Format::Ocsf, "", ocsf::line), (Format::Cef, "", cef::line)];
+        for (format, header, line) in formats {
+            let servers = format!("{header}{}{}", line(0, &of_server), line(1, &of_server));
+            let whole = format!("{servers}{}", line(2, &of_intent));
+            for size in [1, 2, 7, 100, 10_000] {
+                for (text, expected) in [(header, (0, false)), (servers.as_str(), (2, false)), (whole.as_str(), (3, true))] {
+                    let mut records = Records::new(format);
+                    text.as_bytes().chunks(size).for_each(|piece| records.read(piece));
+                    assert_eq!((records.count, records.has_subject), expected, "{format:?}, {size}: {text}");
+                }
+            }
+        }
     }
 }

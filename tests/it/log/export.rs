@@ -12,7 +12,7 @@ use domain::people::principal::Role;
 use futures_util::future::join_all;
 use harness::api::Api;
 use harness::app::TestApp;
-use harness::on_each_store;
+use harness::{on_each_store, rows};
 use proof::checkpoint::TreeHead;
 use proof::tree::{NodeHash, Rooting, is_included, leaf_hash};
 use reqwest::{RequestBuilder, Response};
@@ -247,6 +247,61 @@ on_each_store! {
             let text = reply.text.replace("\"\"approved\"\"", "");
             assert!(!text.contains(decided), "{format}: {}", reply.text);
         }
+    }
+
+    /// After an erasure, a denial must not pass for another answer, and a record without its content not for one that never had any.
+    async fn an_erased_event_is_exported_as_erased(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, suspension) = agent.ask(json!({})).await;
+        app.operator().respond(intent, &suspension, "deny").await.ok();
+        let version = agent.intent(intent).await["version"].to_string();
+        let body = json!({"status": "completed", "reason": "done"});
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, body).await.ok();
+        app.settle().await;
+        app.api(Role::Admin).post(&format!("api/v1/intents/{intent}/redact"), json!({"legal_basis": "a request"})).await.ok();
+        let mut texts = Vec::new();
+        for format in ["csv", "ocsf", "cef"] {
+            let reply = app.api(Role::Auditor).get(&format!("api/v1/export?format={format}&intent_id={intent}")).await;
+            assert_eq!(reply.status, 200, "{}", reply.text);
+            texts.push(reply.text);
+        }
+        for event_type in ["intent.suspended", "intent.resumed"] {
+            let [row, record, line] = [0, 1, 2].map(|place: usize| {
+                texts[place].lines().find(|line| line.contains(event_type)).unwrap_or_else(|| panic!("{event_type}: {}", texts[place]))
+            });
+            assert!(row.ends_with(',') && !row.contains("\"responded\""), "the payload is empty: {row}");
+            let record: Value = serde_json::from_str(record).unwrap();
+            assert_eq!((&record["unmapped"]["payload_erased"], record.get("raw_data")), (&json!(true), None), "{record}");
+            assert_eq!(record["unmapped"].get("resolution"), None, "{record}");
+            assert!(!["cs1=", "cs3=", "cs4=", "cs5="].iter().any(|key| line.contains(key)), "{line}");
+        }
+    }
+
+    /// A person with access to the database must not take all evidence away with one byte: of which intent a damaged event is, its row
+    /// says. When it happened stands in the bytes that have changed.
+    async fn a_damaged_event_ends_no_export_of_other_intents(app: &mut TestApp) {
+        let (hurt, _) = app.ask(json!({})).await;
+        let other = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));
+        let (well, _) = other.ask(json!({})).await;
+        app.checkpoints().turn().await.unwrap();
+        let change = |from: &str, to: &str| match app.scratch() {
+            None => format!("UPDATE events SET bytes = CAST(replace(CAST(bytes AS TEXT), '{from}', '{to}') AS BLOB)"),
+            Some(_) => format!("UPDATE events SET bytes = convert_to(replace(convert_from(bytes, 'UTF8'), '{from}', '{to}'), 'UTF8')"),
+        };
+        let oldest = "event_type = 'intent.suspended' AND intent = (SELECT min(rid) FROM intents)";
+        rows::change(app, &format!("{} WHERE {oldest}", change("Refund order", "Refund older"))).await;
+        let auditor = app.api(Role::Auditor);
+        for query in [String::new(), "agent=test-agent".into(), "from=2020-01-01T00:00:00Z".into(), format!("intent_id={hurt}")] {
+            let refused = auditor.get(&format!("api/v1/export?{query}")).await;
+            assert_eq!((refused.problem(), &refused.body["intent_id"]), ((500, "damaged_record"), &json!(hurt)), "{query}");
+        }
+        for (query, expected) in [("agent=other-agent".to_owned(), true), (format!("intent_id={well}"), true), ("agent=nobody".into(), false)] {
+            let export = Export::get(app, &query).await;
+            let is_there = export.events().iter().any(|line| line["event"]["intent_id"] == json!(well));
+            assert_eq!(is_there, expected, "{query}");
+        }
+        // At its end, a test verifies every chain. So the event gets its letter back.
+        rows::change(app, &change("Refund older", "Refund order")).await;
     }
 
     /// An approval is answered by an event of its own, which is no less an answer.

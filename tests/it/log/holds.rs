@@ -129,8 +129,14 @@ on_each_store! {
     /// A hold on nothing would calm people for no reason.
     async fn a_hold_that_covers_nothing_is_refused(app: &mut TestApp) {
         let admin = app.api(Role::Admin);
-        assert_eq!(place(app, json!({"kind": "intent", "id": uuid::Uuid::from_u128(7)})).await.problem(), (404, "not_found"));
-        assert_eq!(place(app, json!({"kind": "agent", "id": "test-agnet"})).await.problem(), (404, "not_found"));
+        for (scope, words) in [
+            (json!({"kind": "intent", "id": uuid::Uuid::from_u128(7)}), "scope.id: must be the id of an intent of this server"),
+            (json!({"kind": "agent", "id": "test-agnet"}), "scope.id: must be a name that a key of this server has or had"),
+        ] {
+            let refused = place(app, scope).await;
+            assert_eq!(refused.field_problem(), (404, "not_found", "scope.id", "known"));
+            assert!(refused.text.contains(words), "{}", refused.text);
+        }
         for (reason, status) in [(" ".to_owned(), 422), ("é".repeat(2_001), 422), ("é".repeat(2_000), 200)] {
             assert_eq!(admin.post("api/v1/holds", json!({"scope": {"kind": "everything"}, "reason": reason})).await.status, status);
         }

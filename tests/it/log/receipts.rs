@@ -202,7 +202,7 @@ on_each_store! {
             let mut python = std::process::Command::new("python3");
             let output = python.arg(script).args(["--key", &key, option, &mistyped]).arg(&paths[0]).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.code() == Some(2) && said.contains("a key is not NAME+HASH+KEY"), "{option}: {said}");
+            assert!(output.status.code() == Some(2) && said.contains(&format!("argument {option}: it must be NAME+HASH+KEY")), "{option}: {said}");
         }
         assert!(leaves.len() > 30, "{leaves:?}");
     }

@@ -207,7 +207,8 @@ impl<'a> Facts<'a> {
     fn of(event: &'a Value) -> Self {
         let event_type = text(event, "event_type");
         let kind = Kind::of(event_type);
-        let payload = event.get("payload");
+        // The server shows an erased event with `"payload": null`.
+        let payload = event.get("payload").filter(|payload| !payload.is_null());
         // A client chooses the members of an event that it appends. They must not look like an answer of a person.
         let is_ours = is_a_type(event_type) && !client_may_append(event_type);
         let of_server = payload.filter(|_| is_ours);
