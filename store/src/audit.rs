@@ -25,6 +25,8 @@ use crate::earlier;
 use crate::error::Wanted;
 use crate::proofs::log_of;
 use crate::reads::browsable;
+pub use crate::redactions::Erasure;
+use crate::redactions::recorded;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, Listed, LogKeyRow, Place, RowsResult, Source, SuspensionRow};
 use crate::tree::{leaf_of, newest_checkpoint, tree_of};
@@ -292,7 +294,8 @@ pub enum Sealing {
 #[derive(Clone, Debug)]
 pub struct Verified {
     pub events: u64,
-    /// The event at which the chain of hashes breaks, and why.
+    /// The event at which the chain of hashes breaks, and why. It is the one behind the last event if the log itself is whole, and ends
+    /// elsewhere than the intent says.
     pub broken: Option<(u64, String)>,
     pub sealing: Sealing,
 }
@@ -301,6 +304,12 @@ impl Verified {
     /// Whether everything that was checked is as it was recorded.
     pub fn is_whole(&self) -> bool {
         self.broken.is_none() && !matches!(self.sealing, Sealing::Broken(_))
+    }
+
+    /// The events before the one at which the chain of hashes breaks, and the others.
+    pub fn split<'e>(&self, events: &'e [Value]) -> (&'e [Value], &'e [Value]) {
+        let certain = self.broken.as_ref().map_or(u64::MAX, |(sequence, _)| sequence.saturating_sub(1));
+        events.split_at(usize::try_from(certain).unwrap_or(usize::MAX).min(events.len()))
     }
 }
 
@@ -313,12 +322,14 @@ pub struct Record {
     pub status: Status,
     /// The events as they are served, oldest first; null for one that cannot be read.
     pub events: Vec<Value>,
-    /// Oldest first, the newest [`RECORD_QUESTIONS_MAX`].
+    /// Those that were asked before the chain of hashes breaks: oldest first, the newest [`RECORD_QUESTIONS_MAX`].
     pub questions: Vec<RecordedQuestion>,
     /// How many earlier questions there are.
     pub questions_left_out: usize,
     /// The legal holds that cover the intent.
     pub holds: Vec<Hold>,
+    /// The erasures that the server's log records, oldest first.
+    pub erasures: Vec<Erasure>,
     pub verified: Verified,
 }
 
@@ -339,12 +350,14 @@ pub(crate) fn record<R: ReadRows>(
     let Some(log) = log_of(rows, &row)? else { return Ok(Ok(None)) };
     let verified = verify(rows, &row, &log)?;
     let events: Vec<Value> = log.iter().map(|(_, sealed)| serde_json::from_str(&sealed.served()).unwrap_or_default()).collect();
-    let (questions, questions_left_out) = questions(rows, &events)?;
+    let (questions, questions_left_out) = questions(rows, verified.split(&events).0)?;
     let title = rows.body(row.rid)?.title;
     let agent = row.intent.created_by.name.clone();
     let status = row.intent.status;
     let holds = rows.holds()?.into_iter().filter(|hold| hold.scope.covers(id, &agent)).collect();
-    Ok(Ok(Some(Record { intent_id: id, title, agent, status, events, questions, questions_left_out, holds, verified })))
+    let erasures = recorded(rows, (id, row.rid))?;
+    let record = Record { intent_id: id, title, agent, status, events, questions, questions_left_out, holds, erasures, verified };
+    Ok(Ok(Some(record)))
 }
 
 /// The questions that the events of this intent asked.
@@ -384,7 +397,8 @@ fn verify<R: ReadRows>(rows: &mut R, row: &IntentRow, log: &[(i64, domain::log::
     let broken = log.iter().find_map(|(_, sealed)| follower.follow(sealed).err());
     let mut broken = broken.map(|broken| (follower.length() + 1, broken.to_string()));
     if broken.is_none() && (follower.length(), follower.head()) != (row.last_sequence, row.last_hash) {
-        broken = Some((row.last_sequence, "the log does not end where the intent says".to_owned()));
+        // No hash covers the row, so it accuses no event that is there.
+        broken = Some((follower.length() + 1, "the log does not end where the intent says".to_owned()));
     }
     Ok(Verified { events: log.len() as u64, broken, sealing: sealing(rows, log)? })
 }

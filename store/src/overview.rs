@@ -33,7 +33,7 @@ pub struct Counted {
     pub ended_at: Option<DateTime<Utc>>,
     /// The person or program that ended it.
     pub by: Option<String>,
-    /// The people to whom messages were sent.
+    /// The people to whom messages were sent; empty if several people had to agree, because the row does not say which of them answered.
     pub asked: Vec<String>,
     /// When a link first opened the page of the question.
     pub viewed_at: Option<DateTime<Utc>>,
@@ -81,8 +81,8 @@ pub(crate) fn overview<R: ReadRows>(rows: &mut R, principal: &Principal, filter:
         asked_at: row.suspension.suspended_at,
         outcome: Outcome::of(&row.suspension),
         ended_at: row.suspension.ending.as_ref().map(|ending| ending.at),
+        asked: asked.remove(&row.rid).filter(|_| row.suspension.quorum.is_none()).unwrap_or_default(),
         by: row.suspension.ending.and_then(|ending| ending.by),
-        asked: asked.remove(&row.rid).unwrap_or_default(),
         viewed_at: viewed.remove(&row.rid),
     });
     Ok(Ok(Overview { questions: questions.collect(), since, has_more }))

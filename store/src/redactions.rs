@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
 use domain::log::Sealed;
 use domain::people::event::{PAYLOAD_REDACTED, PayloadRedacted};
@@ -28,6 +29,35 @@ pub(crate) fn is_recorded<R: ReadRows>(rows: &mut R, intent: IntentId, redaction
     let Ok(Recorded { payload }) = serde_json::from_slice(&event.bytes) else { return Ok(false) };
     let named = (payload.intent_id, payload.first_sequence, payload.last_sequence);
     Ok(named == (intent, redaction.first_sequence, redaction.last_sequence))
+}
+
+/// Who erased content of an intent, when, and on which legal basis.
+#[derive(Clone, Debug)]
+pub struct Erasure {
+    /// The person or program.
+    pub by: String,
+    pub at: DateTime<Utc>,
+    pub legal_basis: String,
+}
+
+/// The erasures of an intent, oldest first, as far as the server's log records them.
+pub(crate) fn recorded<R: ReadRows>(rows: &mut R, (intent, rid): (IntentId, i64)) -> RowsResult<Vec<Erasure>> {
+    #[derive(serde::Deserialize)]
+    struct Recorded {
+        actor: String,
+        payload: PayloadRedacted,
+    }
+    let mut erasures = Vec::new();
+    for redaction in rows.redactions(rid)?.into_iter().rev() {
+        if !is_recorded(rows, intent, &redaction)? {
+            continue;
+        }
+        let Some(event) = rows.server_events(redaction.server_event.saturating_sub(1), 1)?.pop() else { continue };
+        let Some(at) = event.created_at().filter(|_| event.is_whole()) else { continue };
+        let Ok(Recorded { actor, payload }) = serde_json::from_slice(&event.bytes) else { continue };
+        erasures.push(Erasure { by: actor, at, legal_basis: payload.legal_basis });
+    }
+    Ok(erasures)
 }
 
 /// Finds out whether erased events can be shown in an export of the first `size` leaves.

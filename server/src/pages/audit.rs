@@ -1,5 +1,7 @@
 //! The audit pages: what was asked, who was asked, and how it ended, for auditors and admins who logged in. They change nothing.
 
+use std::borrow::Cow;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Path, Payload};
@@ -11,7 +13,8 @@ use domain::base::time::rfc3339;
 use domain::base::words::Language;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::hold::HoldScope;
-use domain::problem::Rejection;
+use domain::problem::{Rejection, edge};
+use serde_json::Value;
 use store::StoreError;
 use store::audit::{AuditFilter, Found, FoundQuestion, Outcome};
 use store::overview::{Overview, OverviewFilter};
@@ -61,7 +64,7 @@ struct AuditPage {
     page: Page,
     visitor: Visitor,
     typed: Typed,
-    problems: Vec<&'static str>,
+    problems: Vec<Wrong>,
     rows: Vec<Row>,
     looked_at: u32,
     looked_to: Option<DateTime<Utc>>,
@@ -77,13 +80,67 @@ struct AuditPage {
 
 in_languages!(AuditPage, "audit.html");
 
+impl AuditPage {
+    fn is_wrong(&self, field: &str) -> bool {
+        self.problems.iter().any(|wrong| wrong.field() == field)
+    }
+}
+
+/// What is wrong with a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// The first day is no date.
+    From,
+    /// The last day is no date.
+    To,
+    /// The last day is before the first one.
+    Order,
+    Outcome,
+    Intent,
+}
+
+impl Wrong {
+    /// The name of the field.
+    fn field(self) -> &'static str {
+        match self {
+            Self::From => "from",
+            Self::To | Self::Order => "to",
+            Self::Outcome => "outcome",
+            Self::Intent => "intent",
+        }
+    }
+
+    /// The rule that the field breaks; absent if it breaks one together with another field.
+    fn text(self, language: Language) -> Option<&'static str> {
+        match self {
+            Self::From | Self::To => Some(language.not_a_date()),
+            Self::Order => None,
+            Self::Outcome => Some(language.no_such_outcome()),
+            Self::Intent => Some(language.not_an_intent_id()),
+        }
+    }
+}
+
 struct NoExportPage {
     page: Page,
     visitor: Visitor,
-    /// The fields that break a rule.
-    errors: Vec<FieldError>,
-    /// The reason, if no field does.
-    detail: String,
+    why: NotExported,
+}
+
+/// Why nothing was exported.
+enum NotExported {
+    /// These fields break a rule.
+    Fields(Vec<FieldError>),
+    /// The log refused it.
+    Refused(String),
+    /// A stored event is damaged.
+    Damaged {
+        detail: String,
+        /// The intent of the event.
+        intent: Option<String>,
+    },
+    /// The server is busy, or failed.
+    NotNow,
 }
 
 in_languages!(NoExportPage, "noexport.html");
@@ -157,22 +214,25 @@ impl Typed {
         typed
     }
 
-    /// The search, and the sentences about fields that say nothing.
-    fn filter(&self, manner: Manner) -> (AuditFilter, Vec<&'static str>) {
+    /// The search, and what is wrong with it.
+    fn filter(&self, manner: Manner) -> (AuditFilter, Vec<Wrong>) {
         let mut problems = Vec::new();
-        let mut day = |text: &str, days: u64| {
+        let mut day = |text: &str, days: u64, wrong: Wrong| {
             let day = text.parse::<NaiveDate>().ok().and_then(|day| manner.day(day.checked_add_days(Days::new(days))?));
             if !text.is_empty() && day.is_none() {
-                problems.push(manner.language.not_a_date());
+                problems.push(wrong);
             }
             day
         };
         // The last day of a search belongs to it.
-        let (from, to) = (day(&self.from, 0), day(&self.to, 1));
+        let (from, to) = (day(&self.from, 0, Wrong::From), day(&self.to, 1, Wrong::To));
+        if from.zip(to).is_some_and(|(from, to)| to <= from) {
+            problems.push(Wrong::Order);
+        }
         let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let outcome = OUTCOMES.iter().find(|(name, _)| *name == self.outcome).map(|(_, outcome)| *outcome);
         if !self.outcome.is_empty() && outcome.is_none() {
-            problems.push(manner.language.no_such_outcome());
+            problems.push(Wrong::Outcome);
         }
         let filter = AuditFilter {
             from,
@@ -247,7 +307,7 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
     }
     let (filter, mut problems) = typed.filter(pages.manner());
     if !typed.intent.is_empty() {
-        problems.push(pages.language().not_an_intent_id());
+        problems.push(Wrong::Intent);
     }
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = if problems.is_empty() {
@@ -285,8 +345,10 @@ pub(super) async fn overview(request: HttpRequest, shared: Data<Shared>, pages: 
         Err(response) => return response,
     };
     let typed = Typed::read(request.query_string());
-    let (AuditFilter { to, agent, .. }, problems) = typed.filter(pages.manner());
-    let problem = problems.first().copied();
+    // The overview has no other fields that can be wrong.
+    let (AuditFilter { to, agent, .. }, problems) =
+        Typed { agent: typed.agent.clone(), to: typed.to.clone(), ..Typed::default() }.filter(pages.manner());
+    let problem = problems.first().and_then(|wrong| wrong.text(pages.language()));
     let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
     let found = match problem {
         None => shared.store.overview(session.principal.clone(), Ok(OverviewFilter { to, agent })).await,
@@ -337,10 +399,11 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&wishes).finish();
-    let ending = wishes.iter().find(|(name, _)| name == "format").map_or("jsonl", |(_, format)| format);
-    let name = if ending == "csv" { "attachment; filename=\"placet.csv\"" } else { "attachment; filename=\"placet.jsonl\"" };
-    let Ok(_place) = shared.admission.enter(Class::List).await else { return pages.cannot_read() };
+    let name = format!("attachment; filename=\"{}\"", file_name(&wishes));
     let visitor = session.visitor(&pages);
+    let Ok(_place) = shared.admission.enter(Class::List).await else {
+        return not_exported_page(StatusCode::SERVICE_UNAVAILABLE, NotExported::NotNow, visitor, &pages);
+    };
     match export::export(&query, &shared, session.into_reader()).await {
         Ok(mut download) => {
             if let Ok(name) = name.parse() {
@@ -352,15 +415,37 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
     }
 }
 
+/// The name of the file: an export of everything, of one record and of a selection each have another one.
+fn file_name(wishes: &[(Cow<'_, str>, Cow<'_, str>)]) -> String {
+    let wish = |wanted: &str| wishes.iter().find(|(name, _)| name == wanted).map(|(_, value)| &**value);
+    let ending = if wish("format") == Some("csv") { "csv" } else { "jsonl" };
+    // The header must have no text that came from outside.
+    let id = wish("intent_id").and_then(|id| id.parse::<IntentId>().ok());
+    let is_whole = wishes.iter().all(|(name, _)| name == "format");
+    let kind = id.map_or_else(|| if is_whole { "log" } else { "selection" }.to_owned(), |id| id.to_string());
+    format!("placet-{kind}.{ending}")
+}
+
 /// The page that says why nothing was exported.
 fn not_exported(failure: Failure, visitor: Visitor, pages: &Pages) -> HttpResponse {
     let Failure { entry, detail, more } = failure;
-    if entry.status >= 500 {
-        return pages.cannot_read();
-    }
     if entry.code == Rejection::LogNotSigned.entry().code {
         return pages.trouble(StatusCode::CONFLICT, Trouble::NoExport);
     }
     let status = StatusCode::from_u16(entry.status).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
-    pages.inside_page(status, NoExportPage { page: pages.plain(), visitor, errors: more.errors, detail }.render())
+    let why = if entry == edge::DAMAGED {
+        let intent = more.members.get("intent_id").and_then(Value::as_str).map(str::to_owned);
+        NotExported::Damaged { detail, intent }
+    } else if entry.status >= 500 {
+        NotExported::NotNow
+    } else if more.errors.is_empty() {
+        NotExported::Refused(detail)
+    } else {
+        NotExported::Fields(more.errors)
+    };
+    not_exported_page(status, why, visitor, pages)
+}
+
+fn not_exported_page(status: StatusCode, why: NotExported, visitor: Visitor, pages: &Pages) -> HttpResponse {
+    pages.inside_page(status, NoExportPage { page: pages.plain(), visitor, why }.render())
 }

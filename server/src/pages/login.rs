@@ -20,7 +20,7 @@ use super::Pages;
 use super::guard::Form as Purpose;
 use super::inbox::INBOX;
 use super::language::in_languages;
-use super::session::{LOGIN, TYPED, see_other};
+use super::session::{LOGIN, TYPED, page_before, see_other};
 use super::view::{Page, STYLESHEET, Trouble, line};
 use super::way::{FRESH, QUESTION, page_of};
 use crate::edge::admission::Class;
@@ -288,7 +288,7 @@ pub(super) async fn enter(
     let Ok(_place) = shared.admission.enter(Class::Write).await else { return pages.cannot_read() };
     match shared.store.log_in(token, pages.brought_session(&request)).await {
         Ok(Some(Entered { session, question })) => {
-            let mut response = see_other(&destination(question));
+            let mut response = see_other(&destination(question, &request));
             pages.give_session(&mut response, &session);
             response
         }
@@ -297,9 +297,9 @@ pub(super) async fn enter(
     }
 }
 
-/// Where a person goes on after the login.
-pub(super) fn destination(question: Option<SuspensionId>) -> String {
-    question.map_or_else(|| INBOX.to_owned(), page_of)
+/// Where a person goes on after the login: at the question, or else at the page from which the browser was sent here.
+pub(super) fn destination(question: Option<SuspensionId>, request: &HttpRequest) -> String {
+    question.map(page_of).or_else(|| page_before(request)).unwrap_or_else(|| INBOX.to_owned())
 }
 
 /// Ends the session, or all sessions of the person.

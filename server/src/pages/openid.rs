@@ -201,7 +201,7 @@ pub(super) async fn enter(request: HttpRequest, shared: Data<Shared>, pages: Pag
     match entry {
         Entry::Begun { session, strays } => {
             strays.iter().for_each(tell);
-            let mut response = see_other(&destination(question));
+            let mut response = see_other(&destination(question, &request));
             pages.give_session(&mut response, &session);
             response
         }

@@ -6,17 +6,20 @@
 
 use actix_web::cookie::time::Duration;
 use actix_web::cookie::{Cookie, SameSite};
-use actix_web::http::StatusCode;
+use actix_web::http::uri::PathAndQuery;
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use domain::people::preferences::Preferences;
 use domain::people::principal::{Principal, Role};
 use store::{OpenSession, SessionToken};
 
-use super::Pages;
 use super::guard::Form;
 use super::view::{Trouble, Visitor};
+use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
 use crate::edge::reader::{Reader, person};
 use crate::edge::shared::Shared;
@@ -27,6 +30,26 @@ pub(super) use crate::edge::problem::LOGIN;
 /// The cookie with what was typed at a login, so that the page behind it can show it again. An address in a query would stand in the logs of
 /// proxies.
 pub(super) const TYPED: &str = "login-typed";
+
+/// The cookie with the page to which a login leads back. A search in a query would stand in the logs of proxies.
+const BACK: &str = "login-back";
+/// How long it lasts: as long as a login link.
+const BACK_LASTS: Duration = Duration::minutes(15);
+/// The longest address of a page to which a login leads back, in bytes.
+const BACK_BYTES_MAX: usize = 1_000;
+
+/// Whether a login leads back to this page: an audit page of this server. A browser asks for parts of other pages by itself, and no person
+/// wants to be led to such a part.
+fn leads_back(page: &str) -> bool {
+    let is_plain = page.len() <= BACK_BYTES_MAX && page.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    is_plain && page.strip_prefix(AUDIT).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+}
+
+/// The page from which a browser was sent to the login, if a login leads back there. The browser may have brought any text.
+pub(super) fn page_before(request: &HttpRequest) -> Option<String> {
+    let page = URL_SAFE_NO_PAD.decode(request.cookie(BACK)?.value()).ok()?;
+    String::from_utf8(page).ok().filter(|page| leads_back(page))
+}
 
 /// A person who logged in, with the secret of the session.
 pub(super) struct Session {
@@ -83,12 +106,14 @@ impl Pages {
         SessionToken::parse(request.cookie(&self.session_cookie_name())?.value())
     }
 
-    /// Gives the cookie of a session to the browser, and takes the one with what was typed at the login.
+    /// Gives the cookie of a session to the browser, and takes those of the login.
     pub(super) fn give_session(&self, response: &mut HttpResponse, session: &SessionToken) {
         self.set(response, Cookie::new(self.session_cookie_name(), session.expose()));
-        let typed = Cookie::build(TYPED, "").path(LOGIN).max_age(Duration::ZERO).finish();
-        if let Err(error) = response.add_cookie(&typed) {
-            tracing::error!(error = %error, "failed to take the cookie of what was typed at a login");
+        for name in [TYPED, BACK] {
+            let cookie = Cookie::build(name, "").path(LOGIN).max_age(Duration::ZERO).finish();
+            if let Err(error) = response.add_cookie(&cookie) {
+                tracing::error!(error = %error, "failed to take a cookie of a login");
+            }
         }
     }
 
@@ -111,7 +136,22 @@ impl Pages {
 
     /// The session of a request. Without one, the response that leads to the login.
     pub(super) async fn session(&self, request: &HttpRequest, shared: &Shared) -> Result<Session, HttpResponse> {
-        self.open_session(request, shared).await?.ok_or_else(|| see_other(LOGIN))
+        self.open_session(request, shared).await?.ok_or_else(|| self.to_login(request))
+    }
+
+    /// Leads to the login, and keeps the page from which the browser is sent away.
+    fn to_login(&self, request: &HttpRequest) -> HttpResponse {
+        let mut response = see_other(LOGIN);
+        let page = request.uri().path_and_query().map(PathAndQuery::as_str).unwrap_or_default();
+        let kept = (request.method() == Method::GET && leads_back(page)).then(|| (URL_SAFE_NO_PAD.encode(page), BACK_LASTS));
+        // The page of an earlier visitor of this browser is not for this one.
+        let (value, lasts) = kept.unwrap_or_default();
+        let cookie = Cookie::build(BACK, value).path(LOGIN).max_age(lasts);
+        let cookie = cookie.http_only(true).secure(self.is_https()).same_site(SameSite::Lax).finish();
+        if let Err(error) = response.add_cookie(&cookie) {
+            tracing::error!(error = %error, "failed to keep the page to which a login leads back");
+        }
+        response
     }
 
     /// The form of a request, if it came from our own page, and its session, if the form was made for it. `field` takes a field by its name and
@@ -158,5 +198,37 @@ impl Pages {
             self.speak_to(&preferences);
             Session { principal, preferences, recent_until, token }
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cookie is what the browser brings, so it must never lead to another site, or put a line into a header.
+    #[test]
+    fn a_login_leads_back_to_audit_pages_alone() {
+        for page in
+            ["/audit", "/audit?from=2026-11-24&words=a+b", "/audit/019ab0f2-0000-7000-8000-000000000000", "/audit/overview?to="]
+        {
+            assert!(leads_back(page), "{page}");
+        }
+        let long = format!("/audit?words={}", "a".repeat(BACK_BYTES_MAX));
+        let lines = "/audit?a\r\nlocation: https://evil.example";
+        for other in [
+            "",
+            "/",
+            "/auditors",
+            "/inbox",
+            "//audit",
+            "//evil.example/audit",
+            "https://evil.example/audit",
+            "/audit\\x",
+            "/audit/\\x",
+            lines,
+            &long,
+        ] {
+            assert!(!leads_back(other), "{other}");
+        }
     }
 }

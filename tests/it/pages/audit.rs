@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use domain::base::ids::IntentId;
 use domain::people::principal::Role;
@@ -18,7 +20,7 @@ use crate::answering::proposal::{digest, paying, payment, proposing};
 use crate::log::export::{Begun, much_traffic};
 use crate::pages::looks::{fits, looks};
 use crate::people::assignees::{BOB, EVE, directory, mails};
-use crate::people::logins::{ADA, list, log_in};
+use crate::people::logins::{ADA, list, log_in, log_in_for};
 use crate::people::quorums;
 
 /// An auditor who is logged in.
@@ -152,7 +154,7 @@ on_each_store! {
         let mut ada = auditor(app).await;
         app.restart().await;
         let page = open(app, &mut ada, &format!("/{}", questions[0].1)).await;
-        for words in ["The record is as it was written", "Refund alpha order?", "test-operator</bdi></b> answered", OPERATOR, "4711", "covers this record up to event", "approve", "Who was asked", "What happened", "The intent waits for a person", "The intent goes on"] {
+        for words in ["The events of this record are as they were written", "Refund alpha order?", "test-operator</bdi></b> answered", OPERATOR, "4711", "covers this record up to event", "approve", "Who was asked", "What happened", "The intent waits for a person", "The intent goes on"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
         assert!(!page.html.contains("not in a checkpoint yet"));
@@ -165,7 +167,7 @@ on_each_store! {
         app.checkpoints().turn().await.unwrap();
         app.operator().respond(intent, &id, "deny").await.ok();
         let page = open(app, &mut ada, &format!("/{intent}")).await;
-        assert!(page.html.contains("newer event") && page.html.contains("The record is as it was written"), "{}", page.html);
+        assert!(page.html.contains("newer event") && page.html.contains("The events of this record are as they were written"), "{}", page.html);
         for unknown in ["019ab0f2-0000-7000-8000-000000000000", "7"] {
             let page = open(app, &mut ada, &format!("/{unknown}")).await;
             assert!(page.status == 404 && page.html.contains("There is no such intent"), "{}", page.html);
@@ -259,7 +261,7 @@ on_each_store! {
         assert_eq!(redacted.status, 200, "{}", redacted.text);
         assert!(open(app, &mut ada, "").await.html.contains(">(erased)</a>"), "a list says that the words were erased");
         let page = open(app, &mut ada, &format!("/{intent}")).await;
-        for words in ["The record is as it was written", "still verifies", "its content was erased", "The content of this intent was erased"] {
+        for words in ["The events of this record are as they were written", "still verifies", "its content was erased", "The content of this intent was erased", "erased content on", "GDPR Art. 17(1)(a)"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
         assert!(!page.html.contains("Refund alpha"), "{}", page.html);
@@ -292,7 +294,7 @@ on_each_store! {
         app.operator().respond(intent, &id, "approve").await.ok();
         app.checkpoints().turn().await.unwrap();
         let mut ada = auditor(app).await;
-        assert!(open(app, &mut ada, &format!("/{intent}")).await.html.contains("The record is as it was written"));
+        assert!(open(app, &mut ada, &format!("/{intent}")).await.html.contains("The events of this record are as they were written"));
         // One digit of the newest event. It is put back, because the log of each test is verified at its end.
         let newest = rows::number(app, "SELECT max(last_event) AS number FROM intents").await;
         let replace = |from: &str, to: &str| match app.scratch() {
@@ -307,11 +309,149 @@ on_each_store! {
             assert_eq!(found.status, 200, "one damaged event does not stop the search");
         }
         let page = open(app, &mut ada, &format!("/{intent}")).await;
-        for words in ["The record was changed or damaged", "The chain of hashes breaks at event", "does not vouch for this record"] {
+        for words in ["The record was changed or damaged", "The chain of hashes breaks at event", "does not vouch for this record", "This event was changed or damaged. Its words are not shown.", "placet doctor --deep"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
+        assert!(!page.html.contains("export the record"), "a damaged record is not exported: {}", page.html);
         rows::change(app, &replace("2026-11-24T07", "2026-11-24T08")).await;
-        assert!(open(app, &mut ada, &format!("/{intent}")).await.html.contains("The record is as it was written"));
+        assert!(open(app, &mut ada, &format!("/{intent}")).await.html.contains("The events of this record are as they were written"));
+    }
+
+    /// A word that someone put into a stored event must not stand on the page like a word that was recorded, nor may the words behind it; and
+    /// the export, which is refused, says which event is damaged.
+    async fn a_damaged_event_has_no_words_and_no_export(app: &mut TestApp) {
+        let (intent, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        app.checkpoints().turn().await.unwrap();
+        let mut ada = auditor(app).await;
+        let events = app.agent().events(intent).await;
+        let first = events.iter().position(|event| event.to_string().contains("test-operator")).unwrap();
+        let replace = |from: &str, to: &str| {
+            let bytes = match app.scratch() {
+                None => format!("CAST(replace(CAST(bytes AS TEXT), '{from}', '{to}') AS BLOB)"),
+                Some(_) => format!("convert_to(replace(convert_from(bytes, 'UTF8'), '{from}', '{to}'), 'UTF8')"),
+            };
+            format!("UPDATE events SET bytes = {bytes}")
+        };
+        rows::change(app, &replace("test-operator", "evil-operator")).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(!page.html.contains("evil-operator") && !page.html.contains("</b> answered"), "{}", page.html);
+        assert!(page.html.contains("This event was changed or damaged. Its words are not shown."), "{}", page.html);
+        assert!(!page.html.contains("covers this record up to event"), "a checkpoint does not mend it: {}", page.html);
+        let behind = page.html.matches("This event stands behind the damaged one").count();
+        assert_eq!(behind, events.len() - first - 1, "{}", page.html);
+        let (nonce, text) = (page.nonce(), intent.to_string());
+        let fields = [("nonce", nonce.as_str()), ("format", "jsonl"), ("intent_id", text.as_str())];
+        let refused = ada.post(&format!("{}audit/export", app.base), &fields).await;
+        assert_eq!(refused.status, 500, "{}", refused.html);
+        let names = format!("event {} of intent {intent} is damaged", first + 1);
+        for words in [names.as_str(), "placet doctor --deep", &format!("href=\"/audit/{intent}\"")] {
+            assert!(refused.html.contains(words), "{words}: {}", refused.html);
+        }
+        rows::change(app, &replace("evil-operator", "test-operator")).await;
+        // A question that was asked behind the break has no words either.
+        assert!(open(app, &mut ada, &format!("/{intent}")).await.html.contains("Refund alpha order?"));
+        rows::change(app, &replace("Refund order 12345", "Forged order 12345")).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.status == 200 && page.html.contains("breaks at event #1:"), "{}", page.html);
+        assert!(!page.html.contains("Refund alpha order?") && !page.html.contains("Forged order"), "{}", page.html);
+        rows::change(app, &replace("Forged order 12345", "Refund order 12345")).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("The events of this record are as they were written"), "{}", page.html);
+    }
+
+    /// No hash covers a row beside the log, so its words must not stand in place of those that the log has.
+    async fn the_log_says_who_answered(app: &mut TestApp) {
+        let (intent, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        let mut ada = auditor(app).await;
+        let title = |from: &str, to: &str| match app.scratch() {
+            None => format!("UPDATE intent_bodies SET title = replace(title, '{from}', '{to}')"),
+            Some(_) => format!("UPDATE intent_bodies SET title = CAST(replace(CAST(title AS text), '{from}', '{to}') AS json)"),
+        };
+        rows::change(app, "UPDATE suspensions SET resolved_by = 'eve@example.com'").await;
+        rows::change(app, &title("Refund order", "Forged order")).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        let answerer = "<bdi>test-operator</bdi><br>";
+        assert!(page.html.contains(answerer) && page.html.contains("No hash covers the rest of this page"), "{}", page.html);
+        assert!(!page.html.contains("eve@example.com") && !page.html.contains("Forged order"), "{}", page.html);
+        rows::change(app, "UPDATE suspensions SET resolved_by = 'test-operator'").await;
+        rows::change(app, &title("Forged order", "Refund order")).await;
+    }
+
+    /// A row that says that a question was answered does not make it so: no event of the log has the answer.
+    async fn an_answer_that_no_event_has_is_none(app: &mut TestApp) {
+        let (intent, _) = asked(app, "Refund alpha order?").await;
+        let mut ada = auditor(app).await;
+        rows::change(app, "UPDATE suspensions SET resolution = 0, resolved_at = suspended_at, resolved_by = 'eve@example.com'").await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("no event under “What happened” does"), "{}", page.html);
+        assert!(!page.html.contains("eve@example.com") && !page.html.contains("<b>answered</b>"), "{}", page.html);
+        rows::change(app, "UPDATE suspensions SET resolution = NULL, resolved_at = NULL, resolved_by = NULL").await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("<b>waiting</b>"), "{}", page.html);
+    }
+
+    /// No hash covers the row of an intent, so it accuses no event that is as it was written.
+    async fn a_row_that_ends_elsewhere_accuses_no_event(app: &mut TestApp) {
+        let (intent, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        let mut ada = auditor(app).await;
+        let events = app.agent().events(intent).await.len();
+        rows::change(app, "UPDATE intents SET last_sequence = last_sequence - 1").await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        rows::change(app, "UPDATE intents SET last_sequence = last_sequence + 1").await;
+        let breaks = format!("breaks at event #{}: the log does not end where the intent says", events + 1);
+        assert!(page.html.contains(&breaks) && page.html.contains("test-operator</bdi></b> answered"), "{}", page.html);
+        assert!(!page.html.contains("This event was changed or damaged"), "{}", page.html);
+    }
+
+    /// A refused search knows nothing of what there is, and names the field that is wrong.
+    async fn a_refused_search_names_its_field_and_finds_nothing(app: &mut TestApp) {
+        asked(app, "Refund alpha order?").await;
+        let mut ada = auditor(app).await;
+        for (query, field, words) in [
+            ("?from=x", "from", "Asked from</a>: A day must be a date"),
+            ("?to=x", "to", "Asked until</a>: A day must be a date"),
+            ("?from=2026-12-01&to=2026-11-30", "to", "Asked until</a>: The last day must not be before the first day."),
+            ("?outcome=maybe", "outcome", "Outcome</a>: Choose one of the outcomes"),
+        ] {
+            let page = open(app, &mut ada, query).await;
+            assert!(page.status == 422 && page.html.contains(words), "{query}: {}", page.html);
+            assert!(page.html.contains(&format!("<a href=\"#{field}\">")), "{query}: {}", page.html);
+            assert_eq!(page.html.matches("aria-invalid=\"true\"").count(), 1, "{query}: {}", page.html);
+            assert!(!page.html.contains("No question fits") && !page.html.contains("found among"), "{query}: {}", page.html);
+        }
+        assert_eq!(open(app, &mut ada, "?from=2026-12-01&to=2026-12-01").await.status, 200);
+    }
+
+    /// An answer that was refused is evidence, too: what it said, and why it did not count.
+    async fn a_refused_answer_is_told_with_its_reason(app: &mut TestApp) {
+        let (intent, id) = asked(app, "Refund alpha order?").await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        let late = app.operator().respond(intent, &id, "deny").await;
+        assert_eq!(late.status, 409, "{}", late.text);
+        let mut ada = auditor(app).await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        assert!(page.html.contains("was refused: <b><bdi>deny</bdi></b> · <code>"), "{}", page.html);
+    }
+
+    /// A person who was led to the login goes on where the person was; a cookie leads to no other place.
+    async fn a_login_leads_back_to_the_audit_page(app: &mut TestApp) {
+        list(app, ADA, Role::Auditor).await;
+        let login = |address: &str| format!("login-back={}", URL_SAFE_NO_PAD.encode(address));
+        let mut ada = app.person();
+        let led = open(app, &mut ada, "?words=alpha+beta").await;
+        assert_eq!((led.status, led.header("location")), (303, "/login"));
+        assert!(led.set_cookie().unwrap().starts_with(&login("/audit?words=alpha+beta")), "{:?}", led.set_cookie());
+        let entered = log_in_for(app, &mut ada, ADA, "login").await;
+        assert_eq!((entered.status, entered.header("location")), (303, "/audit?words=alpha+beta"));
+        for elsewhere in ["https://evil.example/audit", "//evil.example/audit", "/auditors"] {
+            let mut ada = app.person();
+            ada.cookie = Some(login(elsewhere));
+            let entered = log_in_for(app, &mut ada, ADA, "login").await;
+            assert_eq!((entered.status, entered.header("location")), (303, "/inbox"), "{elsewhere}");
+        }
     }
 
     /// An export takes everything out of the house, so it is asked for by a form of the session, and it is an event with a name.
@@ -327,7 +467,8 @@ on_each_store! {
         assert_eq!(ada.post(&url, &[("nonce", "x"), fields[1], fields[2]]).await.status, 403);
         assert_eq!(app.person().post(&url, &fields).await.header("location"), "/login");
         let download = ada.post(&url, &fields).await;
-        assert_eq!((download.status, download.header("content-disposition")), (200, "attachment; filename=\"placet.jsonl\""));
+        let file = format!("attachment; filename=\"placet-{intent}.jsonl\"");
+        assert_eq!((download.status, download.header("content-disposition")), (200, file.as_str()));
         assert!(download.html.starts_with('{') && download.html.contains(&intent) && !download.html.contains(&questions[1].1.to_string()));
         let events = app.api(Role::Auditor).get("api/v1/server/events?limit=1000").await.ok();
         let last = events.as_array().unwrap().last().unwrap().clone();
@@ -409,7 +550,7 @@ on_each_store! {
         some_questions(app).await;
         let mut ada = auditor(app).await;
         let page = open(app, &mut ada, "/overview").await;
-        for words in ["4 questions since", "1 of 3 questions that ended were answered", "Time to answer", "&lt; 1 min", "(never answered)", OPERATOR] {
+        for words in ["4 questions since", "1 of 3 questions that ended were answered", "Time to answer", "&lt; 1 min", "(never answered)", OPERATOR, "<td class=\"n\">2</td><td class=\"n\">0</td></tr>"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
         assert!(open(app, &mut ada, "/overview?agent=another").await.html.contains("0 questions"));

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::people::hold::{Hold, HoldScope};
+use store::audit::Erasure;
 
 use super::line;
 
@@ -17,6 +18,20 @@ pub(in crate::pages) struct Held {
 impl Held {
     pub(in crate::pages) fn of(hold: Hold) -> Self {
         Self { scope: hold.scope, reason: line(&hold.reason), by: line(&hold.placed_by), at: hold.placed_at }
+    }
+}
+
+/// An erasure of content.
+#[derive(Debug)]
+pub(in crate::pages) struct Erased {
+    pub(in crate::pages) by: String,
+    pub(in crate::pages) at: DateTime<Utc>,
+    pub(in crate::pages) legal_basis: String,
+}
+
+impl Erased {
+    pub(in crate::pages) fn of(erasure: &Erasure) -> Self {
+        Self { by: line(&erasure.by), at: erasure.at, legal_basis: line(&erasure.legal_basis) }
     }
 }
 

@@ -95,6 +95,7 @@ pub(super) struct Class {
 #[derive(Debug)]
 struct Addressee {
     name: String,
+    /// The questions to this person that a person answered, or that ended without an answer.
     asked: u64,
     answered: u64,
     /// Where the bar stands, in pixels; how wide it is and where its number stands, in per cent.
@@ -104,7 +105,7 @@ struct Addressee {
 }
 
 impl Addressee {
-    /// Questions that ended, or wait, without an answer of this person.
+    /// Questions that another person answered, or that ended without an answer.
     fn silent(&self) -> u64 {
         self.asked - self.answered
     }
@@ -215,10 +216,11 @@ pub(super) fn classes(seconds: impl Iterator<Item = i64>) -> Vec<Class> {
     counts.into_iter().enumerate().map(class).collect()
 }
 
-/// The people who were asked: those who left the most questions unanswered come first.
+/// The people who were asked: those who left the most questions unanswered come first. A question that is open, was taken back or reached
+/// no person says nothing about the people who were asked.
 fn people(questions: &[Counted]) -> (Vec<Addressee>, usize) {
     let mut counts: BTreeMap<String, (String, u64, u64)> = BTreeMap::new();
-    for question in questions {
+    for question in questions.iter().filter(|question| matches!(question.outcome, Outcome::Answered | Outcome::NotAnswered)) {
         for name in &question.asked {
             let (_, asked, answered) = counts.entry(name.to_lowercase()).or_insert_with(|| (line(name), 0, 0));
             *asked += 1;
@@ -306,9 +308,15 @@ mod tests {
 
     #[test]
     fn a_person_is_silent_where_another_answered() {
+        let all = &["ada@example.com", "bob@example.com", "eve@example.com"];
         let questions = [
-            question(at(8, 0), Outcome::Answered, 9, "ADA@example.com", &["ada@example.com", "bob@example.com"]),
+            question(at(8, 0), Outcome::Answered, 9, "ADA@example.com", &all[..2]),
             question(at(8, 1), Outcome::NotAnswered, 9, "", &["bob@example.com"]),
+            // No person could have answered these, or can still.
+            question(at(8, 2), Outcome::Waiting, 9, "", all),
+            question(at(8, 3), Outcome::Withdrawn, 9, "an-agent", all),
+            question(at(8, 4), Outcome::Replaced, 9, "an-agent", all),
+            question(at(8, 5), Outcome::NotReached, 9, "", all),
         ];
         let (people, left_out) = people(&questions);
         let told: Vec<_> = people.iter().map(|person| (person.name.as_str(), person.asked, person.answered)).collect();

@@ -5,8 +5,9 @@ use domain::base::name::is_same_in_any_case;
 use domain::base::text::{quoted, visible, visible_line};
 use domain::base::time;
 use domain::base::words::Language;
+use domain::intent::event::{APPROVAL_DENIED, APPROVAL_GRANTED, ARBITRATION_RESOLVED, ESCALATION_RESOLVED};
 use domain::intent::status::Status;
-use domain::log::payload::Payload;
+use domain::log::payload::{Payload, Resumed};
 use domain::suspension::assignees::Assignees;
 use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{FallbackPolicy, Suspension, SuspensionChoice};
@@ -18,12 +19,14 @@ use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::super::proposing::approved_as;
 use super::halted::Halted;
-use super::held::{Held, Keeping};
+use super::held::{Erased, Held, Keeping};
 use super::moment::{Manner, machine, second};
 use super::{ChangeRow, GroundsShown, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, titled};
 
 /// The longest answer in a sentence, in characters.
 const ANSWER_CHARS_MAX: usize = 80;
+/// The types of the events that end a question by an answer.
+const ANSWERS: [&str; 5] = ["intent.resumed", APPROVAL_GRANTED, APPROVAL_DENIED, ESCALATION_RESOLVED, ARBITRATION_RESOLVED];
 
 /// The page of one intent's record.
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub(in crate::pages) struct RecordPage {
     intent_id: String,
     title: String,
     agent: String,
-    status: &'static str,
+    status: Status,
     events: u64,
     broken: Option<(u64, String)>,
     sealing: Sealing,
@@ -45,6 +48,7 @@ pub(in crate::pages) struct RecordPage {
     erased: usize,
     holds: Vec<Held>,
     keeping: Keeping,
+    erasures: Vec<Erased>,
 }
 
 in_languages!(RecordPage, "record.html");
@@ -126,6 +130,9 @@ enum Happened {
     },
     Refused {
         by: String,
+        answer: String,
+        /// The code of the reason.
+        code: String,
     },
     Unanswered {
         instead: Option<String>,
@@ -167,8 +174,10 @@ enum Happened {
         kind: String,
         by: String,
     },
-    /// An event whose bytes are damaged.
-    Unreadable,
+    /// The event at which the chain of hashes breaks. Nothing of it is shown.
+    Damaged,
+    /// An event behind that one. Nothing of it is shown, because nothing of it is certain.
+    BehindDamage,
 }
 
 impl Happened {
@@ -178,7 +187,7 @@ impl Happened {
         let some = |member: &str| Some(text(member)).filter(|text| !text.is_empty());
         let actor = event["actor"].as_str().map(line).unwrap_or_default();
         match event["event_type"].as_str() {
-            None => Self::Unreadable,
+            None => Self::Damaged,
             Some(kind) if is_erased(event) => Self::Erased { kind: visible_line(kind), by: actor },
             Some("intent_created") => Self::Created { by: actor },
             Some("intent.suspended") => Self::Asked { by: some("asked_by").unwrap_or(actor) },
@@ -212,7 +221,7 @@ impl Happened {
                 Self::Reassigned { by: some("reassigned_by").unwrap_or(actor), to: assignees(&payload["assignees"], language) }
             }
             Some("intent.response_rejected" | "intent.late_answer") => {
-                Self::Refused { by: some("responded_by").unwrap_or(actor) }
+                Self::Refused { by: some("responded_by").unwrap_or(actor), answer: answer(&payload["value"]), code: text("code") }
             }
             Some("intent.suspension_expired") => {
                 Self::Unanswered { instead: Some(answer(&payload["fallback_value"])).filter(|answer| !answer.is_empty()) }
@@ -245,7 +254,7 @@ impl Happened {
             Self::NotSent { .. } | Self::CameBack { .. } | Self::NotReached => ("envelope", "stop"),
             Self::Reminded | Self::Escalated { .. } | Self::Unanswered { .. } | Self::TooFewAgreed => ("clock", "time"),
             Self::Answered { .. } | Self::Counted { .. } => ("tick", "act"),
-            Self::Refused { .. } | Self::Unreadable => ("warning", "stop"),
+            Self::Refused { .. } | Self::Damaged | Self::BehindDamage => ("warning", "stop"),
             Self::ReceiptRevoked { .. } => ("bar", "stop"),
             Self::Stopped(halted) => halted.mark(),
             Self::Created { .. }
@@ -320,7 +329,8 @@ struct Shown {
     /// The changes that its approver made in that action.
     changes: Vec<ChangeRow>,
     fallback: Option<String>,
-    outcome: Outcome,
+    /// Absent if the row says that the question was answered, and no event does.
+    outcome: Option<Outcome>,
     people: Vec<Person>,
 }
 
@@ -339,9 +349,12 @@ impl Shown {
     fn of((prefix, recorded): (char, RecordedQuestion), events: &[Value], manner: Manner) -> Self {
         let language = manner.language;
         let answers = answers(events, &recorded.suspension);
-        let people = people(&recorded, &answers);
+        let is_erased = is_answer_erased(events, &recorded.suspension);
+        let people = people(&recorded, &answers, is_erased);
         let RecordedQuestion { suspension, question, messages: _, views: _ } = recorded;
-        let outcome = Outcome::of(&suspension);
+        // The row may say something else than the log.
+        let outcome = if resumed(&answers).is_some() { Outcome::Answered } else { Outcome::of(&suspension) };
+        let is_told = outcome != Outcome::Answered || is_erased || resumed(&answers).is_some();
         let context = question.as_ref().map(|question| Value::Object(question.context.clone())).unwrap_or_default();
         let Suspension { asked_by, suspended_at, expires_at, choices, fallback_policy, fallback_value, schema, .. } = suspension;
         let form = schema.map(|schema| Value::Object(schema.members().clone()));
@@ -376,7 +389,7 @@ impl Shown {
             approved,
             changes: changed.changes,
             fallback: fallback_value.filter(|_| has_fallback).map(|value| answer(&value)),
-            outcome,
+            outcome: is_told.then_some(outcome),
             people,
         }
     }
@@ -395,6 +408,21 @@ fn answers(events: &[Value], suspension: &Suspension) -> Vec<Payload> {
     of_question.filter_map(|event| Payload::read(event["event_type"].as_str()?, event["payload"].clone()).ok()).collect()
 }
 
+/// Whether an answer came behind this question, of which the content was erased: it may be the one that ended the question.
+fn is_answer_erased(events: &[Value], suspension: &Suspension) -> bool {
+    let id = suspension.id.expose();
+    let mut behind = events.iter().skip_while(|event| event["payload"]["suspension_id"] != id.as_str());
+    behind.any(|event| is_erased(event) && event["event_type"].as_str().is_some_and(|kind| ANSWERS.contains(&kind)))
+}
+
+/// The answer that ended the question.
+fn resumed(answers: &[Payload]) -> Option<&Resumed> {
+    answers.iter().find_map(|answer| {
+        let Payload::Resumed(resumed) = answer else { return None };
+        Some(&**resumed)
+    })
+}
+
 /// The answer that ended the question, and the action about which it decided.
 fn decided(answers: &[Payload]) -> Option<(&Value, &Map<String, Value>)> {
     answers.iter().find_map(|answer| {
@@ -403,8 +431,9 @@ fn decided(answers: &[Payload]) -> Option<(&Value, &Map<String, Value>)> {
     })
 }
 
-/// The people whose answers count, or counted when the question ended. A name may be there twice.
-fn answerers(suspension: &Suspension, answers: &[Payload]) -> Vec<String> {
+/// The people whose answers count, or counted when the question ended. A name may be there twice. `is_erased`: whether the event of the
+/// answer may be one without its content.
+fn answerers(suspension: &Suspension, answers: &[Payload], is_erased: bool) -> Vec<String> {
     let (mut people, mut is_agreed) = (Vec::<String>::new(), false);
     for answer in answers {
         if let Payload::AnswerCounted(counted) = answer {
@@ -417,9 +446,11 @@ fn answerers(suspension: &Suspension, answers: &[Payload]) -> Vec<String> {
             people.extend(resumed.agreed.iter().map(|agreed| agreed.person.clone()));
         }
     }
-    let ending = suspension.ending.as_ref().filter(|_| Outcome::of(suspension) == Outcome::Answered);
+    // An erased event names no person any more; then the row does, if it still has one. Otherwise, the word of the row alone is not enough.
+    let ending = suspension.ending.as_ref().filter(|_| is_erased && Outcome::of(suspension) == Outcome::Answered);
+    let by = resumed(answers).map_or_else(|| ending.and_then(|ending| ending.by.clone()), |resumed| resumed.responded_by.clone());
     // The people who agreed are there by their addresses; the ending may name the last of them by a gateway's word.
-    people.extend(ending.and_then(|ending| ending.by.clone()).filter(|_| !is_agreed));
+    people.extend(by.filter(|_| !is_agreed));
     people
 }
 
@@ -429,8 +460,8 @@ fn choice(choice: SuspensionChoice) -> (String, String, String) {
 }
 
 /// The people to whom messages were sent, and then the other people who answered.
-fn people(recorded: &RecordedQuestion, answers: &[Payload]) -> Vec<Person> {
-    let answerers = answerers(&recorded.suspension, answers);
+fn people(recorded: &RecordedQuestion, answers: &[Payload], is_erased: bool) -> Vec<Person> {
+    let answerers = answerers(&recorded.suspension, answers, is_erased);
     let mut people: Vec<Person> = Vec::new();
     for message in &recorded.messages {
         let name = line(&message.recipient);
@@ -454,33 +485,50 @@ fn people(recorded: &RecordedQuestion, answers: &[Payload]) -> Vec<Person> {
     people
 }
 
+/// The title with which the intent was created; absent if it was erased.
+fn title(events: &[Value]) -> Option<&str> {
+    let created = events.first().filter(|event| event["event_type"] == "intent_created")?;
+    created["payload"]["title"].as_str()
+}
+
 impl RecordPage {
     pub(in crate::pages) fn new(page: Page, visitor: Visitor, record: Record, retention: Option<TimeDelta>) -> Self {
         let manner = page.manner;
-        let entry = |(number, event): (usize, &Value)| Entry {
-            sequence: event["sequence"].as_u64().unwrap_or(number as u64 + 1),
+        // Nothing is shown of the event at which the chain of hashes breaks, nor of those behind it.
+        let (certain, others) = record.verified.split(&record.events);
+        let first = certain.len() as u64 + 1;
+        let damaged = (first..).zip(others).map(|(sequence, _)| Entry {
+            sequence,
+            at: None,
+            happened: if sequence == first { Happened::Damaged } else { Happened::BehindDamage },
+        });
+        let entries = (1..).zip(certain).map(|(sequence, event)| Entry {
+            sequence,
             at: event["created_at"].as_str().and_then(time::parse),
             happened: Happened::of(event, manner.language),
-        };
+        });
+        let entries = entries.chain(damaged).collect();
+        let title = title(certain).unwrap_or(&record.title);
         let asked = ('a'..).zip(record.questions);
-        let questions = asked.map(|recorded| Shown::of(recorded, &record.events, manner)).collect();
+        let questions = asked.map(|recorded| Shown::of(recorded, certain, manner)).collect();
         let erased = record.events.iter().filter(|event| is_erased(event)).count();
-        let last_at = record.events.last().and_then(|event| event["created_at"].as_str()).and_then(time::parse);
+        let last_at = certain.last().and_then(|event| event["created_at"].as_str()).and_then(time::parse);
         Self {
             page,
             visitor,
             erased,
             keeping: Keeping::of(retention, record.status.is_final().then_some(last_at).flatten(), erased > 0),
             holds: record.holds.into_iter().map(Held::of).collect(),
+            erasures: record.erasures.iter().map(Erased::of).collect(),
             intent_id: record.intent_id.to_string(),
-            title: line(&record.title),
+            title: line(title),
             agent: line(&record.agent),
-            status: record.status.as_str(),
+            status: record.status,
             events: record.verified.events,
             is_whole: record.verified.is_whole(),
             broken: record.verified.broken,
             sealing: record.verified.sealing,
-            entries: record.events.iter().enumerate().map(entry).collect(),
+            entries,
             questions,
             questions_left_out: record.questions_left_out,
         }
