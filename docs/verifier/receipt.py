@@ -5,7 +5,8 @@
 
 An earlier key of the log counts for the statement alone: a key given with --key must have signed the checkpoint. Does not say whether
 a receipt was used or revoked: only the server knows that. ACTION is a file with the JSON of the action that you are about to take: its
-digest must be that of the action that was approved. Does not check passkeys. Prints a line for each file.
+digest must be that of the action that was approved. FILE is a receipt in JSON; receipts in COSE are not read. Does not check passkeys.
+Prints a line for each file.
 Exit codes: 0 all receipts are genuine, 1 one is not accepted, 2 one or ACTION cannot be read, or the arguments are wrong.
 """
 import argparse, sys
@@ -79,6 +80,15 @@ def verify(data, keys, earlier):
     return decision
 
 
+def hint(fault, data):
+    """What to do about a fault; empty if that is not known."""
+    if data[:1] == b"\xd2":
+        return " (it looks like a receipt in COSE, and this program reads receipts in JSON: fetch it without format=cose)"
+    if fault == "form" and isinstance(parse(data), dict) and isinstance(parse(data).get("receipt"), dict):
+        return " (this looks like the whole reply of the server: put the value of its member receipt alone into a file)"
+    return HINTS.get(fault, "")
+
+
 def action_argument(path):
     """The digest of the action in a file."""
     return file_argument(path, lambda data: hash_text(canonical(parse(data))))
@@ -92,15 +102,17 @@ def main():
     arguments.add_argument("files", nargs="+", metavar="FILE")
     given, code = arguments.parse_args(), 0
     for name in given.files:
+        data = b""
         try:
             with open(name, "rb") as file:
-                decision = verify(file.read(FILE_MAX + 1), given.key, given.earlier_key)
+                data = file.read(FILE_MAX + 1)
+            decision = verify(data, given.key, given.earlier_key)
             require(given.action is None or decision.get("action_digest") == given.action, "other_action")
             said = f"genuine: {decision.get('value')!a} by {decision.get('responded_by')!a} at {decision.get('responded_at')!a}"
         except OSError as error:
             said, code = f"cannot be read: {error.strerror}", 2
         except Fault as fault:
-            said, code = f"not accepted: {fault}{HINTS.get(str(fault), '')}", max(code, 1)
+            said, code = f"not accepted: {fault}{hint(str(fault), data)}", max(code, 1)
         print(f"{shown(name)}: {said}")
     return code
 

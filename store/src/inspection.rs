@@ -82,6 +82,8 @@ pub struct Inspection {
     pub held_since: Option<DateTime<Utc>>,
     /// The key that signs the log's checkpoints; known once the tables are of this version and a log has begun.
     pub log_key: Option<KeyOfLog>,
+    /// How many events the tree of the log has; known once the tables are of this version.
+    pub tree_size: Option<u64>,
     /// The last sign of life of a server; known once the tables are of this version.
     pub beat_at: Option<DateTime<Utc>>,
     /// The server's own secret whose name the caller gave, if the server has made it.
@@ -104,6 +106,7 @@ impl Inspection {
             directory: None,
             held_since: None,
             log_key: None,
+            tree_size: None,
             beat_at: None,
             secret: None,
             was_in_production: false,

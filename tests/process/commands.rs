@@ -448,3 +448,13 @@ async fn an_erased_answer_is_told_as_erased() {
     assert!(list.succeeded().contains("the answer was erased since"), "{list:?}");
     assert!(!list.stdout.contains("answered \"\""), "{list:?}");
 }
+
+/// A person names the file as other programs want it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_named_without_out_is_told_where_it_belongs() {
+    let site = Site::development();
+    let export = site.run(site.command(["export", "log.jsonl"])).await;
+    assert!(export.status.code() == Some(3) && export.stderr.contains("name the file with --out"), "{export:?}");
+    let show = site.run(site.command(["show", "a", "b"])).await;
+    assert!(show.status.code() == Some(3) && show.stderr.contains("put a text with spaces into quotes"), "{show:?}");
+}

@@ -10,10 +10,14 @@ use std::time::Duration;
 
 use harness::clock::FakeClock;
 use harness::issuer::Issuer;
-use harness::process::{Finished, MIGRATION, Site};
+use harness::process::{Finished, MIGRATION, Running, Site};
 use harness::smtp::SmtpSink;
+use proof::checkpoint::TreeHead;
+use proof::key::SigningKey;
 use serde_json::Value;
 use tokio::process::Command;
+
+use super::desk::heard;
 
 /// The doctor's findings about a site, as JSON.
 struct Said {
@@ -329,6 +333,72 @@ async fn a_key_file_of_the_log_that_others_can_read_or_that_is_not_the_logs_is_f
     assert!(!key.exists(), "the doctor makes no file");
     std::fs::write(&key, kept).unwrap();
     examine(&site, &["--dev"]).await.has("log key", "ok", &[]);
+}
+
+async fn stop(server: Running) {
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+}
+
+/// A server that signs nothing serves as always, so an auditor who does not read its log learns it from the doctor alone. A key file that
+/// others can read is told at each start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beside_a_running_server_the_doctor_says_whether_the_log_is_signed() {
+    let site = Site::development();
+    let server = site.serve().await;
+    assert!(!server.errors().contains("the key file of the log, "), "{}", server.errors());
+    examine(&site, &[]).await.has("log key", "ok", &["The server signs checkpoints"]);
+    stop(server).await;
+    let key = std::path::PathBuf::from(format!("{}.log-key", site.database().display()));
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let server = site.serve().await;
+    assert!(server.errors().contains("others can read the key file of the log, "), "{}", server.errors());
+    stop(server).await;
+    std::fs::remove_file(&key).unwrap();
+    let server = site.serve().await;
+    examine(&site, &[]).await.has("log key", "warn", &["The server that runs signs no checkpoints", "key file"]);
+    server.kill().await;
+}
+
+/// The checkpoint file has more of the log than a database that was rolled back. The doctor shows both numbers, so it must compare them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_was_rolled_back_is_found_by_its_checkpoint_file() {
+    let site = Site::development();
+    let (file, backup) = (site.folder().join("checkpoints"), site.folder().join("backup.db"));
+    let with_file = |words: &[&str]| {
+        let mut command = site.command(words);
+        command.env("PLACET_LOG_CHECKPOINT_FILE", &file);
+        command
+    };
+    let serve = async || {
+        let mut server = site.start(with_file(&["serve"]));
+        server.line_with("Placet listens on ").await;
+        server
+    };
+    let examined = async || Said::by(&site, with_file(&["doctor", "--json"])).await;
+    stop(serve().await).await;
+    std::fs::copy(site.database(), &backup).unwrap();
+    let server = serve().await;
+    for name in ["root", "boss", "chief"] {
+        site.key("admin", name).await;
+    }
+    examined().await.has("checkpoint file", "ok", &["covers"]);
+    stop(server).await;
+    examined().await.has("checkpoint file", "ok", &["covers"]);
+    std::fs::copy(&backup, site.database()).unwrap();
+    examined().await.has("checkpoint file", "fail", &["rolled back or replaced", "move the file away"]);
+
+    let server = serve().await;
+    heard(&server, "nothing is signed until").await;
+    let said = examined().await;
+    said.has("checkpoint file", "fail", &["rolled back or replaced"]);
+    said.has("log key", "warn", &["signs no checkpoints", "does not extend the last checkpoint"]);
+    let metrics = site.api("auditor", "prometheus").await.get("metrics").await.text;
+    assert!(metrics.lines().any(|line| line == "placet_log_signs 0"), "{metrics}");
+    stop(server).await;
+    let other = TreeHead::sign(1, [3; 32], &SigningKey::new("other.example", &[1; 32]).unwrap());
+    std::fs::write(&file, format!("{other}\n")).unwrap();
+    examined().await.has("checkpoint file", "fail", &["checkpoints of another log", "other.example"]);
 }
 
 /// Settings that a server would refuse are a finding like any other: the rest is still examined.

@@ -147,6 +147,18 @@ async fn every_example_can_be_read_by_what_it_is_for() {
     }
 }
 
+/// A newcomer begins with the README, and finds no document that is not linked there.
+#[test]
+fn the_readme_links_every_document() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    for entry in std::fs::read_dir(root.join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_linked = readme.contains(&format!("](docs/{name})")) || readme.contains(&format!("](docs/{name}#"));
+        assert!(is_linked || Path::new(&name).extension().is_none_or(|ending| ending != "md"), "{name}");
+    }
+}
+
 /// The first example that a newcomer copies after the server runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_questions_of_the_readme_are_asked_and_answered() {

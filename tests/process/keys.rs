@@ -303,3 +303,37 @@ async fn a_database_that_is_made_beside_a_server_with_another_one_is_told() {
         assert!(elsewhere.run(named).await.stderr.contains("has another database"), "{more:?}");
     }
 }
+
+/// An auditor copies names and the key of the log from here, and asks why something was held or erased.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_servers_own_log_shows_names_and_keys_whole_and_why_something_was_held_or_erased() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let admin = site.api("admin", "carol@example.com").await;
+    let agent = site.api("agent", "bot").await;
+    let (held, erased) = (agent.completed_intent().await, agent.completed_intent().await);
+    let scope = json!({"kind": "intent", "id": held});
+    admin
+        .post("api/v1/holds", json!({"scope": scope, "reason": "Litigation 2026-7\u{1b}[2J, see https://evil.example"}))
+        .await
+        .ok();
+    admin.post(&format!("api/v1/intents/{erased}/redact"), json!({"legal_basis": "GDPR, article 17"})).await.ok();
+    let (_, auditor) = site.key("auditor", "dora@example.com").await;
+    let log = async |more: &[&str]| {
+        let mut command = site.command([&["log", "--server"], more].concat());
+        command.env("PLACET_URL", site.base()).env("PLACET_API_KEY", &auditor);
+        site.run(command).await.succeeded().to_owned()
+    };
+    let (shown, events) = (log(&[]).await, log(&["--json"]).await);
+    let line = |kind: &str| shown.lines().find(|line| line.contains(kind)).unwrap_or_else(|| panic!("no {kind} in {shown}"));
+    let placed = line("hold.placed");
+    assert!(placed.contains(&format!(" on intent {held}, reason: Litigation 2026-7")), "{placed}");
+    assert!(!placed.contains("https://") && placed.ends_with(", by carol@example.com"), "{placed}");
+    let redacted = line("payload.redacted");
+    assert!(redacted.contains(&erased.to_string()) && redacted.contains(", events 1 to "), "{redacted}");
+    assert!(redacted.ends_with(", legal basis: GDPR, article 17, by carol@example.com"), "{redacted}");
+    assert!(shown.contains("(dora@example.com, auditor)") && !shown.contains('\u{1b}'), "{shown}");
+    let mut events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let begun = events.find(|event| event["event_type"] == "log_key.added").unwrap();
+    assert!(line("log_key.added").contains(begun["payload"]["key"].as_str().unwrap()), "{shown}");
+}

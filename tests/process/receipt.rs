@@ -3,11 +3,12 @@
 use std::os::unix::fs::PermissionsExt;
 
 use harness::api::Api;
-use harness::process::PATIENCE;
+use harness::process::{PATIENCE, Site};
+use proof::key::SigningKey;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use super::desk::{Desk, LOOK, on_screen};
+use super::desk::{Desk, LOOK, on_screen, text};
 use super::export::{export, key_of};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,7 +33,10 @@ async fn a_receipt_is_fetched_by_its_asker_and_checked_without_the_server() {
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it holds the question's id");
     let again = get(&short_id).await;
-    assert!(again.status.code() == Some(3) && again.stderr.contains("File exists"), "{again:?}");
+    assert!(
+        again.status.code() == Some(3) && again.stderr.contains("receipt.json exists; name another file, or remove it"),
+        "{again:?}"
+    );
 
     let (_, auditor) = desk.site.key("auditor", "carol").await;
     let log = desk.site.folder().join("log.jsonl");
@@ -171,5 +175,55 @@ fn assert_at_their_margin(rows: &[String]) {
     for row in rows.iter().filter(|row| !starts.iter().any(|start| row.starts_with(start))) {
         let is_ours = row.starts_with("    ") && !["carol", "genuine", "answered by"].iter().any(|word| row.contains(word));
         assert!(row.starts_with("        │") || is_ours, "{row:?} in {rows:#?}");
+    }
+}
+
+/// The API, receipts and exports have whole ids alone. In evidence a name is exact: an auditor compares it and copies it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_id_is_accepted_and_a_name_in_a_receipt_is_exact() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Refund order 12345? See https://evil.example"]));
+    let question = desk.question().await;
+    let id = text(&question["id"]);
+    let person = desk.site.api("operator", "ops@example.com").await;
+    person.respond(text(&question["intent_id"]).parse().unwrap(), id, "yes").await.ok();
+    asking.finish().await.succeeded();
+    let agent = async |arguments: &[&str]| desk.site.run(desk.with_key(&desk.key, arguments)).await;
+    assert!(agent(&["show", id]).await.succeeded().contains("Refund order 12345?"));
+    assert!(agent(&["log", id]).await.succeeded().contains("fits together"));
+    agent(&["receipt", "get", id, "--out", "receipt.json"]).await.succeeded();
+    let unknown = agent(&["receipt", "get", "01a223db-50fc-7499-a2a9-253d6232fad6", "--out", "none.json"]).await;
+    assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("may read has the id \""), "{unknown:?}");
+
+    let (_, auditor) = desk.site.key("auditor", "carol").await;
+    let log = desk.site.folder().join("log.jsonl");
+    export(&desk.site, &auditor, &log, &[]).await.succeeded();
+    let key = key_of(&std::fs::read_to_string(&log).unwrap());
+    let genuine = desk.site.run(desk.site.command(["receipt", "verify", "--key", &key, "receipt.json"])).await;
+    assert!(genuine.succeeded().contains("answered by    ops@example.com (operator)\n"), "{genuine:?}");
+    assert!(!genuine.stdout.contains("https://"), "an agent's words make no link: {genuine:?}");
+}
+
+/// A person saves what the API answers, and both programs must say what is wrong with that file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receipt_in_cose_and_a_whole_reply_are_recognized() {
+    let site = Site::development();
+    let key = SigningKey::new("log.example", &[1; 32]).unwrap().verifying().to_string();
+    let whole = json!({"receipt": {"placet_receipt": 1}, "closed_at": null}).to_string();
+    for (name, bytes, words) in [
+        ("receipt.cose", &b"\xd2\x84"[..], "without format=cose"),
+        ("reply.json", whole.as_bytes(), "the whole reply of the server"),
+        ("other.json", &b"{}"[..], "not accepted"),
+    ] {
+        std::fs::write(site.folder().join(name), bytes).unwrap();
+        let ours = site.run(site.command(["receipt", "verify", "--key", &key, name])).await;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/verifier/receipt.py");
+        let mut python = tokio::process::Command::new("python3");
+        python.args([script, "--key", &key, name]).current_dir(site.folder());
+        let theirs = site.run(python).await;
+        for (ended, said) in [(&ours, &ours.stderr), (&theirs, &theirs.stdout)] {
+            assert!(ended.status.code() == Some(1) && said.contains("not accepted") && said.contains(words), "{name}: {ended:?}");
+            assert_eq!(said.contains("the whole reply"), name == "reply.json", "{name}: {ended:?}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! `placet keys rotate-log`, beside a server that runs.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use harness::process::{PATIENCE, Site};
 use proof::checkpoint::TreeHead;
-use proof::key::VerifyingKey;
+use proof::key::{KeyFile, VerifyingKey};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -61,4 +62,25 @@ async fn the_key_is_replaced_beside_the_server_and_the_old_one_still_leads_to_th
         assert_eq!(ours.status.code(), Some(code), "{ours:?}");
     }
     assert!(!site.serve().await.errors().contains("signs no checkpoints"));
+}
+
+/// With the key file and a copy of the database, another user of the machine could sign in the name of the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_key_file_that_others_can_read_is_told() {
+    let site = Site::development();
+    let server = site.serve().await;
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+    for (name, mode, is_told) in [("closed", 0o600, false), ("open", 0o644, true)] {
+        let next = site.folder().join(name);
+        std::fs::write(&next, KeyFile::write(&[7; 32])).unwrap();
+        std::fs::set_permissions(&next, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut rotate = site.command(["keys", "rotate-log", "--new-key-file", next.to_str().unwrap()]);
+        if name == "open" {
+            rotate.env("PLACET_LOG_KEY_FILE", site.folder().join("closed"));
+        }
+        let done = site.run(rotate).await;
+        assert!(done.succeeded().trim().parse::<VerifyingKey>().is_ok(), "{done:?}");
+        assert_eq!(done.stderr.contains("others can read the key file of the log"), is_told, "{done:?}");
+    }
 }

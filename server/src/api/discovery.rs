@@ -14,6 +14,7 @@ use crate::edge::instance::{CHALLENGE_CHARS, is_challenge};
 use crate::edge::problem::{Problem, Surface};
 use crate::edge::query::Query;
 use crate::edge::route::Routes;
+use crate::edge::settings::{Settings, Signing};
 use crate::edge::shared::Shared;
 
 /// The OpenIntent RFCs of which this server has at least a part.
@@ -79,6 +80,8 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
     response.insert_header(("cache-control", "no-store"));
     let mut said = json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) });
     if let Some(settings) = reader.and_then(|reader| shared.instance.settings_for(&challenge, &reader, shared.clock.now())) {
+        let signing = shared.checkpoints.why_unsigned().map_or(Signing::Signs, Signing::SignsNot);
+        let settings = Settings { signing: Some(signing), ..settings.clone() };
         said["settings"] = serde_json::to_value(settings).unwrap_or_default();
     }
     Ok(response.json(said))

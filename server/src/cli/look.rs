@@ -8,13 +8,13 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use domain::base::clock::Clock;
 use domain::base::ids::SuspensionId;
-use domain::base::text;
+use domain::base::text::{self, visible_line};
 use domain::base::time::rfc3339;
 use domain::base::words::Language;
 use domain::intent::vocabulary::client_may_append;
 use domain::log::{Sealed, verify_chain};
 use placet::{EventView, ServerEventView, SuspensionRecord};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::host::clock::SystemClock;
 
 use super::question::{self, QuestionArgs, as_json, short_id};
@@ -59,7 +59,7 @@ pub(super) struct StatusArgs {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct LogOf {
-    /// The question's short id, as the list shows it.
+    /// The question's short id, as the list shows it, or its whole id.
     id: Option<String>,
     /// Show the server's own log instead: who made, imported and revoked keys. For the key of an admin or an auditor.
     #[arg(long)]
@@ -186,11 +186,12 @@ fn verify(events: &[Value], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line for an event of the server's own log: its time, its type, the object or person that it is about, and the one who did it.
+/// A line for an event of the server's own log: its time, its type, the object or person that it is about, and the one who did it. In
+/// evidence a name and a key are exact and whole; only control characters are made visible.
 fn in_a_line_of_the_server(event: &ServerEventView) -> String {
-    let word = |word: &str| text::truncated(&inert_line(word), WORD_CHARS_MAX);
-    let of = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
-    let role = event.payload.get("role").and_then(Value::as_str).map(|role| format!(", {}", word(role))).unwrap_or_default();
+    let of = |member: &str| visible_line(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
+    let role = event.payload.get("role").and_then(Value::as_str);
+    let role = role.map(|role| format!(", {}", visible_line(role))).unwrap_or_default();
     let object = match ["intent_id", "hold_id", "address", "session_id", "format", "key"]
         .into_iter()
         .find(|member| event.payload.contains_key(*member))
@@ -200,15 +201,27 @@ fn in_a_line_of_the_server(event: &ServerEventView) -> String {
         Some(member) => of(member),
         None => format!("{} ({}{role})", of("key_id"), of("name")),
     };
-    let about = format!("{}  {}  {object}, by {}", event.created_at, text::visible_line(&event.event_type), word(&event.actor));
+    let (kind, why, by) = (visible_line(&event.event_type), why(&event.payload), visible_line(&event.actor));
+    let about = format!("{}  {kind}  {object}{why}, by {by}", event.created_at);
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
+}
+
+/// What a legal hold covers and why it was placed or lifted, or what was erased and on which legal basis; empty for other events.
+fn why(payload: &Map<String, Value>) -> String {
+    let text = |value: &Value| inert_line(value.as_str().unwrap_or_default());
+    if let (Some(scope), Some(reason)) = (payload.get("scope"), payload.get("reason")) {
+        let id = scope.get("id").and_then(Value::as_str).map(|id| format!(" {}", visible_line(id))).unwrap_or_default();
+        return format!(" on {}{id}, reason: {}", text(&scope["kind"]), text(reason));
+    }
+    let Some(basis) = payload.get("legal_basis") else { return String::new() };
+    let number = |member: &str| payload.get(member).and_then(Value::as_u64).unwrap_or_default();
+    format!(", events {} to {}, legal basis: {}", number("first_sequence"), number("last_sequence"), text(basis))
 }
 
 fn in_a_line(event: &EventView) -> String {
     let word = |word: &str| text::truncated(word, WORD_CHARS_MAX);
     // Our own event types are shown unchanged: they have dots, but are no addresses.
-    let kind =
-        if client_may_append(&event.event_type) { inert_line(&event.event_type) } else { text::visible_line(&event.event_type) };
+    let kind = if client_may_append(&event.event_type) { inert_line(&event.event_type) } else { visible_line(&event.event_type) };
     let about = format!("{}  {}, {}", event.created_at, word(&kind), word(&inert_line(&event.actor)));
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }

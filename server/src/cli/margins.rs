@@ -1,5 +1,6 @@
 //! How a terminal sets an agent's words apart from ours.
 
+use domain::base::text::visible_line;
 use serde_json::Value;
 
 use super::remote::inert;
@@ -22,6 +23,12 @@ impl Margins {
     /// does not look like a second value.
     pub(super) fn labelled(self, text: &str, label: &str) -> String {
         laid_out(&inert(text), label, "        │ ", self.0)
+    }
+
+    /// Lays out a name behind a label of ours, as it stands in evidence: an address in it is not changed, and control characters are made
+    /// visible.
+    pub(super) fn exact(self, name: &str, label: &str) -> String {
+        laid_out(&visible_line(name), label, "        │ ", self.0)
     }
 
     pub(super) fn ours(self, text: &str) -> String {

@@ -155,7 +155,7 @@ impl Cli {
             Err(error) => with_nearest(error, &known).format(&mut known),
         };
         let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| REMOTE_COMMANDS.contains(word));
-        let hint = without_flag(&error);
+        let hint = without_flag(&error, command);
         let Some(command) = command.filter(|_| error.use_stderr()) else {
             // If the output is gone, the message cannot be printed anywhere else.
             drop(error.print());
@@ -285,15 +285,16 @@ fn similar(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// A hint about where to put a setting that has no flag, if it was given as one.
-fn without_flag(error: &clap::Error) -> Option<String> {
+/// A hint about where to put a setting that has no flag, if it was given as one, or a word that the command does not take.
+fn without_flag(error: &clap::Error, command: Option<&str>) -> Option<String> {
     let Some(ContextValue::String(flag)) =
         error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)
     else {
         return None;
     };
     if !flag.starts_with('-') {
-        return Some("put a text with spaces into quotes".to_owned());
+        let hint = if command == Some("export") { "name the file with --out" } else { "put a text with spaces into quotes" };
+        return Some(hint.to_owned());
     }
     let flag = flag.split('=').next().unwrap_or_default();
     let name = flag.trim_start_matches('-').replace('-', "_");

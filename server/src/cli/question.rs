@@ -1,8 +1,9 @@
 //! A question as a terminal shows it, and how it is found by its short id.
 //!
-//! The short id is made from the question's id. The id itself must not stand on a command line, which others see and histories
-//! keep: it is a capability, with which the holder of a key can act on the question. The short id of a question never changes, so
-//! an answer that is typed late does not go to a newer question.
+//! The short id is made from the question's id. The id itself should not stand on a command line, which others see and histories
+//! keep: it is a capability, with which the holder of a key can act on the question. A whole id is accepted all the same, because the API,
+//! receipts and exports have no other. The short id of a question never changes, so an answer that is typed late does not go to a newer
+//! question.
 
 use std::fmt::Write as _;
 
@@ -40,7 +41,7 @@ const KEY_CHARS_MAX: usize = 80;
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct QuestionArgs {
-    /// The question's short id, as the list shows it.
+    /// The question's short id, as the list shows it, or its whole id.
     pub(super) id: String,
     /// Print JSON.
     #[arg(long)]
@@ -90,13 +91,15 @@ pub(super) fn short_id(id: SuspensionId) -> String {
     Sha256::digest(id.0.as_bytes()).iter().take(4).fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
 }
 
-/// The one question with this short id, open or ended.
+/// The one question with this short id or whole id, open or ended.
 pub(super) async fn find(remote: &Remote, wanted: &str) -> anyhow::Result<SuspensionRecord> {
     if let Some(question) = named(open(remote).await?, wanted)? {
         return Ok(question);
     }
-    named(all(remote).await?, wanted)?
-        .with_context(|| format!("no question this key may read has the short id {wanted:?}; `placet list --all` shows them"))
+    named(all(remote).await?, wanted)?.with_context(|| {
+        let kind = if SuspensionId::parse(wanted).is_some() { "id" } else { "short id" };
+        format!("no question this key may read has the {kind} {wanted:?}; `placet list --all` shows them")
+    })
 }
 
 /// The question as it is read alone: with the answers to the earlier questions of its kind, which lists leave out, and with the drafts that
@@ -110,7 +113,7 @@ pub(super) async fn alone(remote: &Remote, listed: SuspensionRecord) -> anyhow::
     Ok(SuspensionRecord { asked_by: listed.asked_by, drafts, ..read })
 }
 
-/// The one open question with this short id.
+/// The one open question with this short id or whole id.
 ///
 /// # Errors
 ///
@@ -124,7 +127,8 @@ pub(super) async fn find_open(remote: &Remote, wanted: &str) -> anyhow::Result<S
 }
 
 fn named(mut questions: Vec<SuspensionRecord>, wanted: &str) -> anyhow::Result<Option<SuspensionRecord>> {
-    questions.retain(|question| short_id(question.id) == wanted);
+    let whole = SuspensionId::parse(wanted);
+    questions.retain(|question| whole.map_or_else(|| short_id(question.id) == wanted, |id| question.id == id));
     // Two questions seldom have the same short id, but an answer must not go to a question that the person has not read.
     ensure!(questions.len() <= 1, "two questions have this short id; answer from the mail or over HTTP");
     Ok(questions.pop())

@@ -18,8 +18,8 @@ use crate::edge::settings::Settings;
 
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest answer that is read, in bytes. A proof is much shorter, so a longer answer is no proof.
-const ANSWER_BYTES_MAX: usize = 4 * 1024;
+/// The longest answer that is read, in bytes: a proof, and the settings with the names and reasons in them.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
 /// The result of asking an address.
 #[derive(Clone, Debug, PartialEq, Eq)]

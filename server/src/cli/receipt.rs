@@ -1,13 +1,14 @@
 //! `placet receipt get | verify`: fetches the receipt of a decision, and checks one without a server.
 
 use std::fs::OpenOptions;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use placet::{Decision, LogKeys, Signed, VerifyingKey, verify_receipt, verify_signature};
+use serde_json::Value;
 use verify::command::read_passkeys;
 
 use super::margins::Margins;
@@ -17,6 +18,8 @@ use crate::terminal::columns;
 
 /// The exit code for a receipt that is not accepted, or without the signature of a passkey that the caller demands.
 const REFUSED: u8 = 1;
+/// The first byte of a receipt in COSE: the tag of a message with one signature.
+const COSE_BEGIN: u8 = 0xd2;
 
 #[derive(Subcommand)]
 pub(super) enum ReceiptCommand {
@@ -29,7 +32,7 @@ pub(super) enum ReceiptCommand {
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct GetArgs {
-    /// The short id of the question, as `placet list --all` shows it.
+    /// The short id of the question, as `placet list --all` shows it, or its whole id.
     id: String,
     /// The file to write.
     #[arg(long, value_name = "FILE")]
@@ -44,7 +47,7 @@ pub(super) struct GetArgs {
     the receipt is not accepted; and with 3 if it could not be checked."
 )]
 pub(super) struct CheckArgs {
-    /// The file of the receipt.
+    /// The file of the receipt, in JSON.
     file: PathBuf,
     /// A public key that you trust, as the log's holder gave it to you: NAME+HASH+KEY. May be repeated.
     #[arg(long = "key", value_name = "VKEY", required = true)]
@@ -83,10 +86,14 @@ async fn got(args: &GetArgs) -> anyhow::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&args.out).with_context(|| format!("failed to make {}", args.out.display()))?;
-    file.write_all(text.as_bytes()).with_context(|| format!("failed to write {}", args.out.display()))?;
+    let shown = args.out.display();
+    let mut file = match options.open(&args.out) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!("{shown} exists; name another file, or remove it"),
+        opened => opened.with_context(|| format!("failed to make {shown}"))?,
+    };
+    file.write_all(text.as_bytes()).with_context(|| format!("failed to write {shown}"))?;
     let next = "A third party checks it with the log's public key: placet receipt verify --key KEY FILE";
-    print_laid_out(&format!("{}: the receipt {}.\n{next}", args.out.display(), receipt.receipt_id))
+    print_laid_out(&format!("{shown}: the receipt {}.\n{next}", receipt.receipt_id))
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -105,7 +112,7 @@ fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
     let keys = LogKeys { trusted: &args.keys, earlier: &args.earlier_keys };
     let decision = match verify_receipt(file, keys) {
         Ok(decision) => decision,
-        Err(error) => return refused(&format_args!("not accepted: {error}")),
+        Err(error) => return refused(&format_args!("not accepted: {error}{}", instead(file))),
     };
     match (verify_signature(&decision, &known), &args.passkeys) {
         (Err(error), _) => refused(&format_args!("not accepted: {error}")),
@@ -115,6 +122,19 @@ fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
             refused(&format_args!("the receipt is genuine, but the passkey that signed the answer is not among those in {file}"))
         }
         (Ok(signed), None) | (Ok(signed @ Signed::ByKnown), Some(_)) => remote::exit_code(shown(&decision, signed, args.json)),
+    }
+}
+
+/// What a file is that is no receipt in JSON, and what to do; empty if that is not known.
+fn instead(file: &[u8]) -> &'static str {
+    if file.first() == Some(&COSE_BEGIN) {
+        return "; it looks like a receipt in COSE, and this command reads receipts in JSON: fetch it without format=cose";
+    }
+    match serde_json::from_slice::<Value>(file) {
+        Ok(reply) if reply["receipt"].is_object() => {
+            "; this looks like the whole reply of the server: put the value of its member \"receipt\" alone into a file"
+        }
+        Ok(_) | Err(_) => "",
     }
 }
 
@@ -134,6 +154,7 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
     // An agent's words go on behind a bar, so no line of a question looks like a line of ours.
     let margins = Margins(if std::io::stdout().is_terminal() { columns() } else { usize::MAX });
     let words = |name: &str, text: &str| margins.labelled(&inert_line(text), &format!("{name:<14} "));
+    let person = |name: &str, text: &str| margins.exact(text, &format!("{name:<14} "));
     let line = |name: &str, text: &str| margins.ours(&format!("{name:<14} {}", inert_line(text)));
     let answer = match &decision.meaning {
         Some(meaning) => format!("{} ({meaning})", decision.value),
@@ -142,9 +163,9 @@ fn shown(decision: &Decision, signed: Signed, json: bool) -> anyhow::Result<()> 
     let lines = [
         "The receipt is genuine.".to_owned(),
         words("question", &decision.question),
-        words("asked by", &decision.asked_by),
+        person("asked by", &decision.asked_by),
         words("answer", &answer),
-        words("answered by", &format!("{} ({})", decision.responded_by, decision.role)),
+        person("answered by", &format!("{} ({})", decision.responded_by, decision.role)),
         line("passkey", signature(signed)),
         line("answered at", &domain::base::time::rfc3339(decision.responded_at)),
         line("action digest", &decision.action_digest.to_string()),

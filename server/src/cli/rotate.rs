@@ -10,7 +10,7 @@ use super::beside::open_existing;
 use super::remote::tell;
 use super::say;
 use crate::config::DatabaseArgs;
-use crate::log::key::rotate;
+use crate::log::key::{open_to_others, rotate};
 
 #[derive(Args)]
 pub(super) struct RotateLogArgs {
@@ -29,6 +29,9 @@ pub(super) struct RotateLogArgs {
 pub(super) async fn run(args: RotateLogArgs) -> anyhow::Result<()> {
     let path = args.database.log_key_file(args.log_key_file)?;
     let store = open_existing(&args.database).await?;
+    if let Some(warning) = args.new_key_file.as_deref().and_then(open_to_others) {
+        tell(warning);
+    }
     let files = (path.as_deref(), args.new_key_file.as_deref());
     let passed_on = rotate(&*store, account::principal(), files, &SystemEntropy).await?;
     tell(format!("the key {} signs no more; it has named the new key, which is written to standard output", passed_on.replaces));

@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 
+/// Whether a server signs checkpoints of the log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Signing {
+    /// It signs.
+    Signs,
+    /// It signs nothing, for this reason.
+    SignsNot(String),
+}
+
 /// The settings about which `placet doctor` may warn.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,6 +45,9 @@ pub(crate) struct Settings {
     /// Whether content is kept for ever, because no retention is set; an older server does not tell.
     #[serde(default)]
     pub(crate) keeps_for_ever: bool,
+    /// Whether the server signs checkpoints of the log; only a server that runs tells, and an older one does not.
+    #[serde(default)]
+    pub(crate) signing: Option<Signing>,
 }
 
 /// Whether a question that names no person is sent to operators, or to the chat room of a default channel.
@@ -61,6 +74,7 @@ impl Settings {
             mail_may_be_plain: config.mail.as_ref().is_some_and(|mail| mail.allow_insecure),
             a2a: config.a2a.enabled,
             keeps_for_ever: config.retention.is_none(),
+            signing: None,
         }
     }
 }

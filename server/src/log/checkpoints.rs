@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use domain::base::text;
 use domain::problem::Rejection;
 use proof::key::SigningKey;
 use store::{CheckpointRow, Store, StoreError};
@@ -22,11 +23,17 @@ use crate::observe::metrics::Metrics;
 const EVERY: Duration = Duration::from_secs(5);
 /// The name of the checkpoint file among the second places, in metrics.
 const FILE: &str = "file";
+/// Why a server that has just started signs nothing; its first turn finds out more.
+const NOT_OPENED: &str = "its key file has not opened the key of the log";
+/// The longest reason that is told, in characters: the answer that holds it is short.
+const WHY_CHARS_MAX: usize = 400;
 
 /// The loop that keeps the tree.
 pub struct Checkpoints {
     store: Arc<dyn Store>,
     key: RwLock<Option<Arc<SigningKey>>>,
+    // Why nothing is signed, for the doctor; `None` while this server signs.
+    unsigned: RwLock<Option<String>>,
     key_file: Option<PathBuf>,
     // The loop and an admin's request may take turns at once, and a file has one writer. The lock is held during reads and writes of
     // that file and of the store.
@@ -42,7 +49,9 @@ impl Checkpoints {
         if file.is_some() {
             metrics.log_place_known(FILE);
         }
-        Self { store, key: RwLock::new(key), key_file: config.key_file.clone(), file, metrics }
+        let unsigned = key.is_none().then(|| NOT_OPENED.to_owned());
+        metrics.log_signs(unsigned.is_none());
+        Self { store, key: RwLock::new(key), unsigned: RwLock::new(unsigned), key_file: config.key_file.clone(), file, metrics }
     }
 
     /// Gives all events their leaves, signs the tree if it has grown, and appends the checkpoint to the file.
@@ -55,19 +64,25 @@ impl Checkpoints {
         self.follow_key().await?;
         while self.store.extend_tree().await? {}
         let Some(key) = self.key() else { return Ok(None) };
-        let Some(file) = &self.file else { return self.store.sign_tree(key).await };
+        let Some(file) = &self.file else {
+            let signed = self.store.sign_tree(key).await?;
+            self.note_signing(None);
+            return Ok(signed);
+        };
         let file = file.lock().await;
         let compared = file.compare(&*self.store, key.verifying()).await?;
         self.metrics.log_place_contradicts(FILE, matches!(compared, Compared::Contradicts(_)));
         let end = match compared {
             Compared::Extends(end) => Ok(end),
             Compared::Contradicts(why) => {
+                self.note_signing(Some(&why));
                 tracing::error!(why, "nothing is signed until an operator has found out why and has moved the file away");
                 return Err(Rejection::LogContradicted.into());
             }
             Compared::Unreadable(error) => Err(error),
         };
         let signed = self.store.sign_tree(key).await?;
+        self.note_signing(None);
         let caught_up = match end {
             Ok(end) => file.catch_up(&*self.store, end).await,
             Err(error) => Err(error),
@@ -86,6 +101,18 @@ impl Checkpoints {
     /// The key with which this server signs.
     pub fn key(&self) -> Option<Arc<SigningKey>> {
         self.key.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Why this server signs no checkpoints; `None` while it signs them.
+    pub(crate) fn why_unsigned(&self) -> Option<String> {
+        self.unsigned.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes for the doctor and the metrics whether this server signs, or why it does not.
+    fn note_signing(&self, why_not: Option<&str>) {
+        self.metrics.log_signs(why_not.is_none());
+        let why_not = why_not.map(|why| text::truncated(why, WHY_CHARS_MAX));
+        *self.unsigned.write().unwrap_or_else(PoisonError::into_inner) = why_not;
     }
 
     /// The key in force, if this server can sign with it: another one may have been put in force since the last turn.
@@ -119,6 +146,9 @@ impl Checkpoints {
             ),
             Err(_) => {}
         }
+        if let Err(error) = &opened {
+            self.note_signing(Some(&format!("{error:#}")));
+        }
         *self.key.write().unwrap_or_else(PoisonError::into_inner) = opened.ok();
         Ok(())
     }
@@ -141,10 +171,11 @@ impl Checkpoints {
             Ok(Some(checkpoint)) => tracing::debug!(size = checkpoint.size, "signed a checkpoint of the log"),
             // The turn has logged the reason of a refusal.
             Ok(None) | Err(StoreError::Rejected(Rejection::LogContradicted)) => {}
-            Err(StoreError::Failed(why)) => tracing::error!(
-                error = %format!("{why:#}"),
-                "failed to add events to the tree of the log, or to sign it; trying again"
-            ),
+            Err(StoreError::Failed(why)) => {
+                let error = format!("{why:#}");
+                self.note_signing(Some(&error));
+                tracing::error!(error, "failed to add events to the tree of the log, or to sign it; trying again");
+            }
             Err(error) => tracing::warn!(error = %error, "failed to add events to the tree of the log; trying again"),
         }
     }

@@ -98,9 +98,9 @@ impl CheckpointFile {
     }
 }
 
-/// How many events the last checkpoint of a file covers; `None` if it holds none.
-pub(crate) fn last_size(path: &Path) -> anyhow::Result<Option<u64>> {
-    Ok(read_end(path)?.0.last.map(|head| head.size))
+/// The head of the last checkpoint of a file; `None` if it holds none.
+pub(crate) fn last_head(path: &Path) -> anyhow::Result<Option<TreeHead>> {
+    Ok(read_end(path)?.0.last)
 }
 
 /// Reads the end of the file, and the text of its last whole checkpoint.

@@ -20,6 +20,12 @@ use crate::config::LogConfig;
 
 /// The number of random bytes that make a log's name unlike that of another deployment at the same address.
 const NAME_BYTES: usize = 4;
+/// The permission of all users to read a file.
+#[cfg(unix)]
+const OTHERS_READ: u32 = 0o004;
+/// The permission of the group or of all users to write to a file.
+#[cfg(unix)]
+const NOT_OWNER_WRITES: u32 = 0o022;
 
 /// The key with which this server signs; `None` if it cannot sign, and then a warning says why.
 ///
@@ -42,6 +48,9 @@ pub(crate) async fn load(
         );
     }
     let path = config.key_file.as_deref();
+    if let Some(warning) = path.and_then(open_to_others) {
+        tracing::warn!("{warning}");
+    }
     let opened = match (begun(path, in_force.is_none(), entropy).and_then(|()| read(path)), in_force) {
         (Err(error), _) => Err(error),
         (Ok(file), Some(in_force)) => open_with(file, &in_force),
@@ -75,6 +84,31 @@ fn read(path: Option<&Path>) -> anyhow::Result<KeyFile> {
     };
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read the key file {}", path.display()))?;
     KeyFile::read(&text).with_context(|| format!("failed to use {}", path.display()))
+}
+
+/// A warning if other users of the machine can read or change the key file.
+#[cfg(unix)]
+pub(crate) fn open_to_others(path: &Path) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o7777;
+    let can = if mode & NOT_OWNER_WRITES != 0 {
+        "change"
+    } else if mode & OTHERS_READ != 0 {
+        "read"
+    } else {
+        return None;
+    };
+    let shown = path.display();
+    Some(format!(
+        "others can {can} the key file of the log, {shown} (mode {mode:o}): a program that reads it and the database signs checkpoints in \
+         this server's name; run: chmod 600 {shown}"
+    ))
+}
+
+/// Other systems have other permissions, so there is no warning.
+#[cfg(not(unix))]
+pub(crate) fn open_to_others(_: &Path) -> Option<String> {
+    None
 }
 
 /// Writes the file as a whole, or finds that another server has just made it.

@@ -81,9 +81,10 @@ struct PlaceLabel {
     place: String,
 }
 
-/// The series of second places for checkpoints of the log, by place.
+/// The series of checkpoints of the log: whether this server signs, and those of second places, by place.
 #[derive(Default)]
 struct LogPlaces {
+    signs: Gauge,
     size: Family<PlaceLabel, Gauge>,
     contradicts: Family<PlaceLabel, Gauge>,
     failures: Family<PlaceLabel, Counter>,
@@ -449,6 +450,7 @@ impl Metrics {
 
     fn registered_log_places(&mut self) {
         let (it, places) = (&mut self.registry, &self.log_places);
+        it.register("placet_log_signs", "Whether this server signs checkpoints of the log", places.signs.clone());
         it.register(
             "placet_log_place_size",
             "How many events the newest checkpoint covers that a second place has, since the server started",
@@ -459,11 +461,7 @@ impl Metrics {
             "Whether a second place has a checkpoint that the log does not extend: the log was rolled back or rewritten",
             places.contradicts.clone(),
         );
-        it.register(
-            "placet_log_place_failures",
-            "How often a checkpoint could not be brought to a second place",
-            places.failures.clone(),
-        );
+        it.register("placet_log_place_failures", "How often a checkpoint did not reach a second place", places.failures.clone());
     }
 
     fn registered_process(mut self, started: DateTime<Utc>) -> Self {
@@ -565,6 +563,11 @@ impl Metrics {
         for state in Settled::ALL {
             drop(self.deliveries.get_or_create(&DeliveryLabels { channel: channel.to_owned(), state: state.as_str() }));
         }
+    }
+
+    /// Notes whether this server signs checkpoints of the log.
+    pub(crate) fn log_signs(&self, signs: bool) {
+        self.log_places.signs.set(i64::from(signs));
     }
 
     /// Begins the series of a second place for checkpoints at zero.

@@ -13,7 +13,7 @@ use super::rows;
 use crate::columns::KeyColumns;
 use crate::host::clock::SystemClock;
 use crate::inspection::{Directory, Gateway, KeyOfLog};
-use crate::schema::{api_keys, events, presence, secrets};
+use crate::schema::{api_keys, events, presence, secrets, tree};
 use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
@@ -100,6 +100,8 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
         seen.log_key = rows::tree::log_keys(&mut conn)?.pop().map(KeyOfLog::from);
+        let size = tree::table.find(1).select(tree::size).first::<i64>(&mut conn).optional()?;
+        seen.tree_size = Some(u64::try_from(size.unwrap_or_default())?);
         seen.directory = Some(Directory { people: rows::people::all(&mut conn)?, groups: rows::groups::all(&mut conn)? });
     }
     Ok(Examination {

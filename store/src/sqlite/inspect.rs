@@ -15,7 +15,7 @@ use super::mark::moved_to;
 use super::migrate::known_migrations;
 use crate::inspection::{Directory, Gateway, KeyOfLog};
 use crate::rows::prelude::*;
-use crate::schema::{api_keys, events, presence, secrets};
+use crate::schema::{api_keys, events, presence, secrets, tree};
 use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
@@ -67,6 +67,8 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         seen.beat_at = presence::table.select(presence::beat_at).first::<At>(&mut conn).optional()?.map(|at| at.0);
         seen.gateways = Gateway::among(conn.keys().context("failed to read the keys")?);
         seen.log_key = conn.log_keys().context("failed to read the keys of the log")?.pop().map(KeyOfLog::from);
+        let size = tree::table.find(1).select(tree::size).first::<i64>(&mut conn).optional()?;
+        seen.tree_size = Some(u64::try_from(size.unwrap_or_default())?);
         let people = conn.people().context("failed to read the people")?;
         seen.directory = Some(Directory { people, groups: conn.groups().context("failed to read the groups")? });
     }

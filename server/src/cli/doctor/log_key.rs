@@ -6,6 +6,7 @@ use store::{Inspection, KeyOfLog, LogKeyRow};
 
 use super::finding::Finding;
 use crate::config::Config;
+use crate::edge::settings::{Settings, Signing};
 use crate::log::key::reopen;
 
 const CHECK: &str = "log key";
@@ -21,6 +22,18 @@ pub(super) fn check(config: &Config, seen: Option<&Inspection>) -> Option<Findin
             CHECK,
             format!("A server started with these settings signs no checkpoints of the log: {error:#}."),
             "Put the key file back from its copy, and name it in PLACET_LOG_KEY_FILE. Events are written as always meanwhile.",
+        ),
+    })
+}
+
+/// Whether the server that runs signs. An older server does not tell.
+pub(super) fn running(settings: &Settings) -> Option<Finding> {
+    Some(match settings.signing.as_ref()? {
+        Signing::Signs => Finding::ok(CHECK, "The server signs checkpoints of the log."),
+        Signing::SignsNot(why) => Finding::warn(
+            CHECK,
+            format!("The server that runs signs no checkpoints of the log: {why}."),
+            "Correct what the line above names; the server tries again every few seconds. Events are written as always meanwhile.",
         ),
     })
 }

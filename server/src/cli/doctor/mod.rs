@@ -57,6 +57,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         }
         Err(error) => Err(error),
     };
+    let kept = config.as_ref().ok().and_then(checkpoint_file::read);
     let mut of_database = Vec::new();
     let inspection = look(&args.serve, &config, &mut of_database).await;
     // Settings on the command line may be for the next start, and the person asks about those. So a running server, which may
@@ -72,8 +73,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     };
     // With neither a mail server nor `--dev` set at this terminal, the settings here are taken for defaults, which tell nothing
     // about a running server.
-    let has_only_defaults = config.as_ref().is_ok_and(|config| config.mode == Mode::DevelopmentByDefault);
-    let is_blind = unasked.is_some() && has_only_defaults;
+    let is_blind = unasked.is_some() && config.as_ref().is_ok_and(|config| config.mode == Mode::DevelopmentByDefault);
     let mut findings: Vec<Finding> = unasked.iter().map(beside::is_unexamined).collect();
     match &running {
         Some((address, settings)) => findings.extend(configuration::running(address, settings)),
@@ -97,12 +97,14 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     if let Ok(config) = &config {
         findings.extend(mail::check(config, running.as_ref().map(|(_, settings)| settings)).await);
         findings.extend(webhooks::check(config).await);
-        findings.extend(checkpoint_file::check(config));
-        // The key file of a server that runs may be named in its environment alone.
-        if running.is_none() && unasked.is_none() {
-            findings.extend(log_key::check(config, inspection.as_ref()));
-        }
+        findings.extend(checkpoint_file::check(config, kept, inspection.as_ref()));
     }
+    findings.extend(match (&running, &unasked, &config) {
+        // The key file of a server that runs may be named in its environment alone.
+        (Some((_, settings)), _, _) => log_key::running(settings),
+        (None, None, Ok(config)) => log_key::check(config, inspection.as_ref()),
+        (None, Some(_), _) | (None, None, Err(_)) => None,
+    });
     let settings = match (&running, &config) {
         (Some((_, settings)), _) => Some(settings.clone()),
         (None, Ok(config)) if !is_blind => Some(Settings::of(config, config.listen)),
