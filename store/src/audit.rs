@@ -317,7 +317,6 @@ impl Verified {
 #[derive(Clone, Debug)]
 pub struct Record {
     pub intent_id: IntentId,
-    pub title: String,
     pub agent: String,
     pub status: Status,
     /// The events as they are served, oldest first; null for one that cannot be read.
@@ -351,12 +350,11 @@ pub(crate) fn record<R: ReadRows>(
     let verified = verify(rows, &row, &log)?;
     let events: Vec<Value> = log.iter().map(|(_, sealed)| serde_json::from_str(&sealed.served()).unwrap_or_default()).collect();
     let (questions, questions_left_out) = questions(rows, verified.split(&events).0)?;
-    let title = rows.body(row.rid)?.title;
     let agent = row.intent.created_by.name.clone();
     let status = row.intent.status;
     let holds = rows.holds()?.into_iter().filter(|hold| hold.scope.covers(id, &agent)).collect();
     let erasures = recorded(rows, (id, row.rid))?;
-    let record = Record { intent_id: id, title, agent, status, events, questions, questions_left_out, holds, erasures, verified };
+    let record = Record { intent_id: id, agent, status, events, questions, questions_left_out, holds, erasures, verified };
     Ok(Ok(Some(record)))
 }
 

@@ -270,6 +270,8 @@ impl Browser {
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false })).await;
         // axe-core is loaded through the developer tools, because the page's content security policy does not apply to them.
         self.evaluate(&format!("{AXE};0")).await;
+        // A colour that still changes, for example after the wish for a dark page, is none that a person reads.
+        self.evaluate("for (const moving of document.getAnimations()) moving.finish(); 0").await;
         let found = self.evaluate(AXE_RUN).await;
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": scripts_off })).await;
         let found = found.as_array().unwrap_or_else(|| panic!("axe answered {found}"));

@@ -442,10 +442,7 @@ impl Part {
                 "; {shown} is a part of an export that belongs to another server, or to this one before its log was rolled back; \
                  move it away, and run the command again"
             ),
-            Some(code) if code == edge::DAMAGED.code => {
-                "; an admin finds out more with placet doctor --deep, and exports with --agent or --intent do not need the events of others"
-                    .to_owned()
-            }
+            Some(code) if code == edge::DAMAGED.code => "; an admin finds out more with placet doctor --deep".to_owned(),
             Some("export_outdated") if self.lines.last.is_some() => format!("; remove {shown}, and run the command again"),
             Some(_) | None => String::new(),
         }

@@ -176,6 +176,14 @@ impl Checkpoints {
                 self.note_signing(Some(&error));
                 tracing::error!(error, "failed to add events to the tree of the log, or to sign it; trying again");
             }
+            Err(StoreError::Damaged(damaged)) => {
+                let error = damaged.to_string();
+                self.note_signing(Some(&error));
+                tracing::error!(
+                    error,
+                    "an event that has no place in the tree of the log yet is damaged, so nothing is signed any more"
+                );
+            }
             Err(error) => tracing::warn!(error = %error, "failed to add events to the tree of the log; trying again"),
         }
     }

@@ -221,7 +221,8 @@ pub(super) fn classes(seconds: impl Iterator<Item = i64>) -> Vec<Class> {
 fn people(questions: &[Counted]) -> (Vec<Addressee>, usize) {
     let mut counts: BTreeMap<String, (String, u64, u64)> = BTreeMap::new();
     for question in questions.iter().filter(|question| matches!(question.outcome, Outcome::Answered | Outcome::NotAnswered)) {
-        for name in &question.asked {
+        // The names of people are erased with the content of an intent.
+        for name in question.asked.iter().filter(|name| !name.is_empty()) {
             let (_, asked, answered) = counts.entry(name.to_lowercase()).or_insert_with(|| (line(name), 0, 0));
             *asked += 1;
             let is_theirs = question.by.as_ref().is_some_and(|by| is_same_in_any_case(by, name));

@@ -508,7 +508,8 @@ impl RecordPage {
             happened: Happened::of(event, manner.language),
         });
         let entries = entries.chain(damaged).collect();
-        let title = title(certain).unwrap_or(&record.title);
+        // The title in the row of the intent has no hash. Without its event, the page shows none.
+        let title = title(certain).unwrap_or(if certain.is_empty() { "—" } else { manner.language.erased() });
         let asked = ('a'..).zip(record.questions);
         let questions = asked.map(|recorded| Shown::of(recorded, certain, manner)).collect();
         let erased = record.events.iter().filter(|event| is_erased(event)).count();
