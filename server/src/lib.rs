@@ -10,6 +10,8 @@ pub mod log;
 pub mod observe;
 mod openid;
 pub mod pages;
+#[cfg(unix)]
+mod permissions;
 mod protocols;
 mod terminal;
 pub mod worker;

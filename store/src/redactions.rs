@@ -31,7 +31,7 @@ pub(crate) fn is_recorded<R: ReadRows>(rows: &mut R, intent: IntentId, redaction
     Ok(named == (intent, redaction.first_sequence, redaction.last_sequence))
 }
 
-/// Who erased content of an intent, when, and on which legal basis.
+/// An erasure of content of an intent.
 #[derive(Clone, Debug)]
 pub struct Erasure {
     /// The person or program.

@@ -25,7 +25,7 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The beginnings of files in the formats that cannot be verified: a table, lines of the Common Event Format, and of OCSF.
 const OTHER_FORMATS: [&[u8]; 3] = [b"leaf,created_at,", b"CEF:0|", b"{\"activity_id\":"];
-/// What is said of these files.
+/// The finding about these files.
 pub(crate) const NOT_JSONL: &str =
     "The file is an export in the format csv, ocsf or cef, which cannot be verified. Only the format jsonl can be verified.";
 

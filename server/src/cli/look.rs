@@ -206,7 +206,7 @@ fn in_a_line_of_the_server(event: &ServerEventView) -> String {
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }
 
-/// What a legal hold covers and why it was placed or lifted, or what was erased and on which legal basis; empty for other events.
+/// The scope and the reason of a legal hold, or the erased events and the legal basis; empty for other events.
 fn why(payload: &Map<String, Value>) -> String {
     let text = |value: &Value| inert_line(value.as_str().unwrap_or_default());
     if let (Some(scope), Some(reason)) = (payload.get("scope"), payload.get("reason")) {

@@ -125,7 +125,7 @@ fn checked(args: &CheckArgs, file: &[u8]) -> ExitCode {
     }
 }
 
-/// What a file is that is no receipt in JSON, and what to do; empty if that is not known.
+/// A hint for a file that is no receipt in JSON: its likely form, and the next step; empty if that is not known.
 fn instead(file: &[u8]) -> &'static str {
     if file.first() == Some(&COSE_BEGIN) {
         return "; it looks like a receipt in COSE, and this command reads receipts in JSON: fetch it without format=cose";

@@ -17,15 +17,11 @@ use store::{LogKeyRow, Store};
 use url::Url;
 
 use crate::config::LogConfig;
+#[cfg(unix)]
+use crate::permissions;
 
 /// The number of random bytes that make a log's name unlike that of another deployment at the same address.
 const NAME_BYTES: usize = 4;
-/// The permission of all users to read a file.
-#[cfg(unix)]
-const OTHERS_READ: u32 = 0o004;
-/// The permission of the group or of all users to write to a file.
-#[cfg(unix)]
-const NOT_OWNER_WRITES: u32 = 0o022;
 
 /// The key with which this server signs; `None` if it cannot sign, and then a warning says why.
 ///
@@ -89,15 +85,8 @@ fn read(path: Option<&Path>) -> anyhow::Result<KeyFile> {
 /// A warning if other users of the machine can read or change the key file.
 #[cfg(unix)]
 pub(crate) fn open_to_others(path: &Path) -> Option<String> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o7777;
-    let can = if mode & NOT_OWNER_WRITES != 0 {
-        "change"
-    } else if mode & OTHERS_READ != 0 {
-        "read"
-    } else {
-        return None;
-    };
+    let mode = permissions::mode(path)?;
+    let can = permissions::others_can(mode)?;
     let shown = path.display();
     Some(format!(
         "others can {can} the key file of the log, {shown} (mode {mode:o}): a program that reads it and the database signs checkpoints in \

@@ -86,7 +86,7 @@ impl AuditPage {
     }
 }
 
-/// What is wrong with a search.
+/// A fault of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
     /// The first day is no date.

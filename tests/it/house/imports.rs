@@ -28,6 +28,7 @@ const DOMAIN: &[&str] = &[
 const SERVER: &[&str] = &[
     "crypto",
     "terminal",
+    "permissions",
     "config",
     "observe",
     "log",

@@ -61,7 +61,7 @@ fn finding(path: &Path, last: Last, seen: Option<&Inspection>) -> Finding {
     }
 }
 
-/// What is wrong if the file is of another log, or covers more events than the database has.
+/// The finding if the file is of another log, or covers more events than the database has.
 fn contradiction(path: &Path, head: &TreeHead, seen: &Inspection) -> Option<Finding> {
     let shown = path.display();
     if let Some(key) = seen.log_key.as_ref().filter(|key| key.name != head.origin) {

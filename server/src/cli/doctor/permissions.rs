@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::finding::Finding;
 use crate::config::ServeArgs;
+#[cfg(unix)]
+use crate::permissions::{NOT_OWNER_WRITES, OTHERS_READ, mode, others_can};
 
 /// Examines the data folder, the database and the files that hold settings.
 #[cfg(unix)]
@@ -54,18 +56,7 @@ const CHECK: &str = "permissions";
 #[cfg(unix)]
 const GROUP_READS: u32 = 0o040;
 #[cfg(unix)]
-const OTHERS_READ: u32 = 0o004;
-#[cfg(unix)]
-const NOT_OWNER_WRITES: u32 = 0o022;
-#[cfg(unix)]
 const STICKY: u32 = 0o1000;
-
-/// The permission bits; `None` for a file that does not exist.
-#[cfg(unix)]
-fn mode(path: &Path) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o7777)
-}
 
 #[cfg(unix)]
 fn folder(database: &Path, findings: &mut Vec<Finding>) {
@@ -92,8 +83,7 @@ fn folder(database: &Path, findings: &mut Vec<Finding>) {
 fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Finding>) {
     let Some(mode) = mode(path) else { return };
     let what_to_do = format!("chmod {} {}", if group_may_read { "640" } else { "600" }, path.display());
-    if mode & (NOT_OWNER_WRITES | OTHERS_READ) != 0 {
-        let can = if mode & NOT_OWNER_WRITES == 0 { "read" } else { "change" };
+    if let Some(can) = others_can(mode) {
         findings.push(Finding::fail(CHECK, format!("Others can {can} {} (mode {mode:o}). {why}", path.display()), what_to_do));
     } else if mode & GROUP_READS != 0 && !group_may_read {
         let what = format!("Its group can read {} (mode {mode:o}). {why}", path.display());
