@@ -1,5 +1,7 @@
 //! A server, an agent that asks and an operator who answers: for tests of commands typed in a shell.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZero;
 use std::time::Duration;
 
@@ -130,4 +132,21 @@ pub(super) async fn heard(running: &Running, words: &str) {
         }
     };
     timeout(PATIENCE, look).await.unwrap_or_else(|_| panic!("it did not say {words:?}: {}", running.errors()));
+}
+
+/// A server of HTTP that answers each request, by its first line, with these bytes, and then ends the connection.
+pub(super) fn serving(answer: impl Fn(&str) -> String + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let request = lines.next().and_then(Result::ok).unwrap_or_default();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            // A client that is gone has heard enough.
+            drop(stream.write_all(answer(&request).as_bytes()));
+        }
+    });
+    address
 }

@@ -1,7 +1,6 @@
 //! The log as a file: `placet export`, and the tree after servers that were killed.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +12,8 @@ use proof::key::VerifyingKey;
 use proof::tree::{Rooting, leaf_hash};
 use serde_json::{Value, json};
 use tokio::process::Command;
+
+use super::desk::serving;
 
 /// How often the server is killed.
 const KILLS: u32 = 4;
@@ -42,20 +43,10 @@ async fn asked(questions: u32) -> (Site, Running, String, Api) {
 
 /// A server that breaks off each of its answers: a download that begins behind `begun`, and one that goes on behind `more`.
 fn breaking_off(begun: String, more: &'static str) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let goes_on = lines.next().is_some_and(|line| line.is_ok_and(|line| line.contains("after=")));
-            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-            let body = if goes_on { more } else { begun.as_str() };
-            // A client that is gone has heard enough.
-            drop(write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n{body}"));
-        }
-    });
-    address
+    serving(move |request| {
+        let body = if request.contains("after=") { more } else { begun.as_str() };
+        format!("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n{body}")
+    })
 }
 
 /// Computes the root over a whole export at each of these sizes, and compares it with the signed one.
