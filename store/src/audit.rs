@@ -9,7 +9,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::name::is_same_in_any_case;
 use domain::intent::status::Status;
-use domain::log::Follower;
 use domain::log::payload::{EventBytes, Payload, Unread};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::hold::Hold;
@@ -21,6 +20,7 @@ use proof::tree::is_included;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::chain::Chain;
 use crate::earlier;
 use crate::error::Wanted;
 use crate::proofs::log_of;
@@ -28,7 +28,7 @@ use crate::reads::browsable;
 pub use crate::redactions::Erasure;
 use crate::redactions::recorded;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, Listed, LogKeyRow, Place, RowsResult, Source, SuspensionRow};
+use crate::rows::{Decided, Listed, LogKeyRow, Place, RowsResult, Source, SuspensionRow};
 use crate::tree::{leaf_of, newest_checkpoint, tree_of};
 
 /// How many questions one search shows at most.
@@ -294,8 +294,7 @@ pub enum Sealing {
 #[derive(Clone, Debug)]
 pub struct Verified {
     pub events: u64,
-    /// The event at which the chain of hashes breaks, and why. It is the one behind the last event if the log itself is whole, and ends
-    /// elsewhere than the intent says.
+    /// The first event that is not as it was recorded, and why; see [`Chain`].
     pub broken: Option<(u64, String)>,
     pub sealing: Sealing,
 }
@@ -347,7 +346,8 @@ pub(crate) fn record<R: ReadRows>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let Some(log) = log_of(rows, &row)? else { return Ok(Ok(None)) };
-    let verified = verify(rows, &row, &log)?;
+    let broken = Chain::of(rows, &row, &log)?.broken;
+    let verified = Verified { events: log.len() as u64, broken, sealing: sealing(rows, &log)? };
     let events: Vec<Value> = log.iter().map(|(_, sealed)| serde_json::from_str(&sealed.served()).unwrap_or_default()).collect();
     let (questions, questions_left_out) = questions(rows, verified.split(&events).0)?;
     let agent = row.intent.created_by.name.clone();
@@ -387,18 +387,6 @@ fn questions<R: ReadRows>(rows: &mut R, events: &[Value]) -> RowsResult<(Vec<Rec
         questions.push(RecordedQuestion { messages, views, question, suspension: row.suspension });
     }
     Ok((questions, left_out))
-}
-
-/// Computes the chain of a log, and whether the newest checkpoint includes it.
-fn verify<R: ReadRows>(rows: &mut R, row: &IntentRow, log: &[(i64, domain::log::Sealed)]) -> RowsResult<Verified> {
-    let mut follower = Follower::default();
-    let broken = log.iter().find_map(|(_, sealed)| follower.follow(sealed).err());
-    let mut broken = broken.map(|broken| (follower.length() + 1, broken.to_string()));
-    if broken.is_none() && (follower.length(), follower.head()) != (row.last_sequence, row.last_hash) {
-        // No hash covers the row, so it accuses no event that is there.
-        broken = Some((follower.length() + 1, "the log does not end where the intent says".to_owned()));
-    }
-    Ok(Verified { events: log.len() as u64, broken, sealing: sealing(rows, log)? })
 }
 
 /// Checks that the newest checkpoint is signed, and that its tree includes the last event that it covers. That event holds the hash of the

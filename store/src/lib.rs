@@ -14,6 +14,7 @@ mod audits;
 mod backend;
 pub mod bounce;
 mod broadcast;
+mod chain;
 mod columns;
 mod coordinators;
 pub mod damage;

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 use domain::base::ids::IntentId;
-use domain::log::{Follower, Hash, Sealed};
+use domain::log::{Hash, Sealed};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -13,11 +13,11 @@ use proof::intent_tree::{self, Side};
 use proof::tree::NodeHash;
 use uuid::Uuid;
 
+use crate::chain::Chain;
 use crate::damage::{Damaged, LogName};
 use crate::error::Wanted;
 use crate::filter::CheckpointFilter;
 use crate::reads::{EVENTS_WALKED_MAX, Step, Walk, may, readable};
-use crate::redactions::{covering, is_recorded};
 use crate::rows::prelude::*;
 use crate::rows::{CheckpointRow, Decided, IntentRow, Place, RowsError, RowsResult, Source};
 use crate::tree::{leaf_of, root, tree_of};
@@ -113,44 +113,19 @@ pub(crate) fn chain<R: ReadRows>(rows: &mut R, principal: &Principal, id: Intent
         Ok(found) => found,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let mut follower = Follower::default();
-    let broken = log.iter().find_map(|(_, sealed)| follower.follow(sealed).err());
-    let mut breaks: Vec<BreakView> =
-        broken.iter().map(|broken| BreakView { sequence: follower.length() + 1, reason: broken.to_string() }).collect();
-    let erased: Vec<u64> = (1..).zip(&log).filter(|(_, (_, sealed))| sealed.is_erased()).map(|(sequence, _)| sequence).collect();
-    if breaks.is_empty()
-        && let Some(sequence) = unrecorded(rows, &row, &erased)?
-    {
-        breaks.push(BreakView {
-            sequence,
-            reason: format!("event {sequence} has no payload, and no event says that it was erased"),
-        });
-    }
-    if breaks.is_empty() && (follower.length(), follower.head()) != (row.last_sequence, row.last_hash) {
-        breaks.push(BreakView { sequence: row.last_sequence, reason: "the log does not end where the intent says".into() });
-    }
+    let Chain { length, erased, broken } = Chain::of(rows, &row, &log)?;
+    let breaks: Vec<BreakView> = broken.into_iter().map(|(sequence, reason)| BreakView { sequence, reason }).collect();
     let valid = breaks.is_empty();
     Ok(Ok(ChainView {
         intent_id: id,
         valid,
         chain_valid: valid,
-        event_count: follower.length(),
-        first_sequence: u64::from(follower.length() > 0),
-        last_sequence: follower.length(),
-        redacted_count: erased.len() as u64,
+        event_count: length,
+        first_sequence: u64::from(length > 0),
+        last_sequence: length,
+        redacted_count: erased,
         breaks,
     }))
-}
-
-/// The first of these erased events that no event of the server's log names.
-fn unrecorded<R: ReadRows>(rows: &mut R, row: &IntentRow, erased: &[u64]) -> RowsResult<Option<u64>> {
-    let mut recorded = Vec::new();
-    for redaction in rows.redactions(row.rid)? {
-        if is_recorded(rows, row.intent.id, &redaction)? {
-            recorded.push(redaction);
-        }
-    }
-    Ok(erased.iter().copied().find(|sequence| covering(&recorded, *sequence).is_none()))
 }
 
 /// The hashes of the intent's events that have leaves below `size`. Events get their leaves in their order.

@@ -109,6 +109,7 @@ const STORE: &[&str] = &[
     "coordinators",
     "tree",
     "redactions",
+    "chain",
     "proofs",
     "receipts",
     "export",

@@ -265,6 +265,10 @@ on_each_store! {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
         assert!(!page.html.contains("Refund alpha"), "{}", page.html);
+        rows::change(app, "DELETE FROM redactions").await;
+        let page = open(app, &mut ada, &format!("/{intent}")).await;
+        let breaks = "breaks at event #1: event 1 has no payload, and no event says that it was erased";
+        assert!(page.html.contains(breaks) && !page.html.contains("are as they were written"), "{}", page.html);
     }
 
     /// An agent writes events into its own intent. They must neither show another intent's answers there, nor push its own questions out.
