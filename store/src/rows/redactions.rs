@@ -21,7 +21,8 @@ pub(crate) struct RedactionRow {
 pub(crate) trait WriteRedactions {
     /// Replaces an event's bytes by its leaf.
     fn erase_event(&mut self, rid: i64, leaf: &[u8]) -> RowsResult<()>;
-    /// Erases every copy of what was said with a question that has ended, or written to people because of it.
+    /// Erases every copy of what was said with a question that has ended, or written to people because of it. The lists of the people who have
+    /// answered it are another matter, because the events name these people.
     fn erase_suspension(&mut self, rid: i64) -> RowsResult<()>;
     /// Erases every copy of what an intent says, and what works on it.
     fn erase_intent(&mut self, rid: i64) -> RowsResult<()>;
@@ -59,7 +60,6 @@ pub(crate) fn of_suspension(rid: i64, blanks: &Blanks) -> String {
          UPDATE receipts SET statement = {bytes} WHERE suspension = {rid};
          DELETE FROM suspension_keys WHERE suspension = {rid};
          DELETE FROM suspension_traces WHERE suspension = {rid};
-         DELETE FROM answered WHERE suspension = {rid};
          DELETE FROM unsent_answers WHERE suspension = {rid};
          DELETE FROM drafts WHERE suspension = {rid};
          DELETE FROM views WHERE suspension = {rid};"

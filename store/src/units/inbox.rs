@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::intent::event::{AnswerCounted, AnswerTakenBack, Event, Resumed};
 use domain::intent::hands::HandsEvent;
+use domain::log::payload::Payload;
 use domain::people::principal::Role;
 use domain::suspension::place::Place;
 use domain::suspension::{Question, Suspension};
@@ -130,4 +131,16 @@ pub(super) fn count<R: Rows>(rows: &mut R, rid: i64, counted: &AnswerCounted) ->
 /// Notes that a person has taken the answer back.
 pub(super) fn discount<R: Rows>(rows: &mut R, rid: i64, taken: &AnswerTakenBack) -> RowsResult<()> {
     rows.delete_answered(&taken.person, rid)
+}
+
+/// The people in whose lists an event has put a question that they have answered.
+pub(super) fn answerers_in(payload: &Payload) -> Vec<String> {
+    let people: Vec<&String> = if let Payload::Resumed(resumed) = payload {
+        resumed.responded_by.iter().chain(resumed.agreed.iter().map(|agreed| &agreed.person)).collect()
+    } else if let Payload::AnswerCounted(counted) = payload {
+        vec![&counted.person]
+    } else {
+        Vec::new()
+    };
+    people.into_iter().map(|person| person.to_lowercase()).collect()
 }

@@ -5,17 +5,18 @@
 //! with an event of its own, so that other writes do not wait long. Failure: a crash leaves whole parts erased and others not; the same
 //! request goes on from there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::log::payload::Payload;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::event::{PayloadRedacted, ServerEvent};
 use domain::people::principal::{Credential, Principal};
 use domain::problem::Rejection;
 use serde_json::Value;
 
-use super::{holds, server_log};
+use super::{holds, inbox, server_log};
 use crate::error::Wanted;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, Listed, Place, RedactionRow, RowsResult, Source};
@@ -72,9 +73,12 @@ pub(super) fn erase<R: Rows>(rows: &mut R, env: &Env<'_>, row: &IntentRow, erase
     }
     let Some(part) = next_part(rows, row)? else { return Ok(Ok(Redacted { events: 0, more: false })) };
     let Some(last_sequence) = part.last_sequence else { return Ok(Ok(Redacted { events: 0, more: part.more })) };
-    for suspension in erase_events(rows, &part.events)? {
+    for (suspension, answerers) in erase_events(rows, &part.events)? {
         if let Some(asked) = rows.reads().suspension(suspension)?.filter(|asked| asked.intent == row.rid) {
             rows.erase_suspension(asked.rid)?;
+            for person in answerers {
+                rows.delete_answered(&person, asked.rid)?;
+            }
         }
     }
     rows.erase_intent(row.rid)?;
@@ -158,14 +162,18 @@ fn next_part<R: Rows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<Part>>
     Ok((part.more || part.last_sequence.is_some()).then_some(part))
 }
 
-/// Replaces events by their leaves. Returns the questions that they name.
-fn erase_events<R: Rows>(rows: &mut R, events: &[i64]) -> RowsResult<BTreeSet<SuspensionId>> {
-    let mut named = BTreeSet::new();
+/// Replaces events by their leaves. Returns the questions that they name, each with the people who have answered it as these events say.
+fn erase_events<R: Rows>(rows: &mut R, events: &[i64]) -> RowsResult<BTreeMap<SuspensionId, BTreeSet<String>>> {
+    let mut named: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for rid in events {
         let sealed = rows.reads().event(*rid)?;
         let leaf = leaf_of(&sealed)?;
-        let event: Value = serde_json::from_slice(&sealed.bytes)?;
-        named.extend(event["payload"]["suspension_id"].as_str().and_then(SuspensionId::parse));
+        let mut event: Value = serde_json::from_slice(&sealed.bytes)?;
+        if let Some(suspension) = event["payload"]["suspension_id"].as_str().and_then(SuspensionId::parse) {
+            let payload = event["payload"].take();
+            let payload = event["event_type"].as_str().and_then(|kind| Payload::read(kind, payload).ok());
+            named.entry(suspension).or_default().extend(payload.iter().flat_map(inbox::answerers_in));
+        }
         rows.erase_event(*rid, &leaf)?;
     }
     Ok(named)

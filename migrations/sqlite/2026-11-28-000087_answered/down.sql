@@ -1,0 +1,1 @@
+CREATE INDEX answered_by_suspension ON answered (suspension);
