@@ -186,13 +186,7 @@ async fn receive(remote: &Remote, request: reqwest::RequestBuilder, part: &mut P
 
 /// Why the server refused an export.
 fn reason(body: &Value) -> &str {
-    match body["detail"].as_str() {
-        // These words are for requests that change something, and speak of their repetition.
-        Some(detail) if detail.contains("Idempotency-Key") => {
-            "the server cannot write to its database or read it at present, for example because the disk is full; its log says why"
-        }
-        detail => detail.unwrap_or("no reason was given"),
-    }
+    body["detail"].as_str().unwrap_or("no reason was given")
 }
 
 impl ExportArgs {
@@ -500,14 +494,14 @@ mod tests {
         assert!(Lines::default().read(&vec![b' '; LINE_BYTES_MAX + 2]).is_err(), "a line has an end");
     }
 
-    /// An export changes nothing, so its words do not ask a person to look whether it was done.
+    /// An export changes nothing, so its words do not tell a person that it may have been done.
     #[test]
     fn a_database_that_takes_nothing_is_told_in_words_of_an_export() {
         use crate::edge::problem::Failure;
 
         let failure = Failure::from(store::StoreError::Unavailable("database or disk is full".to_owned()));
         let body = serde_json::json!({"code": "unavailable", "detail": failure.detail});
-        assert!(reason(&body).starts_with("the server cannot write to its database"), "{body}");
+        assert!(reason(&body).starts_with("the server cannot use its database at present"), "{body}");
         assert_eq!(reason(&serde_json::json!({"detail": "not found"})), "not found");
         assert_eq!(reason(&Value::Null), "no reason was given");
     }

@@ -316,7 +316,8 @@ impl From<StoreError> for Failure {
             StoreError::Unavailable(why) => {
                 tracing::warn!(why, "the store could not take a request");
                 Self::not_now(
-                    "the server cannot say whether this was done; repeat it with the same Idempotency-Key, or look before you repeat it",
+                    "the server cannot use its database at present, for example because its disk is full; its log says why. If this request \
+                     was to change something, that may have been done: look before you repeat it, or repeat it with the same Idempotency-Key",
                 )
             }
             StoreError::Held(why) => {
