@@ -156,9 +156,39 @@ fn an_event_of_another_provider_counts_for_nothing() {
     status(&mut world, "webhook:ci", RESUMED_AT - 1, ("blocked", "active"));
     let (code, text) = first(&world).unwrap();
     assert!(code == "decision_differs" && text.contains("did not wait"), "{code} {text}");
+    world.payload(Tale::Approved, "lifecycle.parked")["conditions"]["trigger"]["provider"] = json!("webhook");
+    assert_eq!(doubts(&world), [("decisions_sender", Some(1))]);
     let mut world = parked("fail");
     resumed(&mut world, "alice", RESUMED_AT - 1, "condition_fired", &event);
     assert!(doubts(&world).is_empty());
+}
+
+/// Only the telling of an event is an act of a sender: nothing else in its name is told apart from what names no credential.
+#[test]
+fn nothing_but_an_event_counts_as_that_of_a_sender() {
+    let mut answered = World::honest();
+    let answer = answered.payload(Tale::Chosen, "intent.resumed");
+    answer["responded_by"] = json!("webhook:ci");
+    answer.as_object_mut().unwrap().remove("credential");
+    answered.event(Tale::Chosen, "intent.resumed").insert("actor".to_owned(), json!("webhook:ci"));
+    let mut halted = paused("alice");
+    let pause = halted.payload(Tale::Approved, "lifecycle.paused");
+    pause["paused_by"] = json!("webhook:ci");
+    pause.as_object_mut().unwrap().remove("credential");
+    halted.event(Tale::Approved, "lifecycle.paused").insert("actor".to_owned(), json!("webhook:ci"));
+    for world in [answered, halted] {
+        assert_eq!(doubts(&world), [("decisions_credential", Some(1))]);
+    }
+    // Another one tells of the event in the name of the sender.
+    let mut world = parked("fail");
+    world.payload(Tale::Approved, "lifecycle.parked")["conditions"]["trigger"]["provider"] = json!("webhook");
+    let woken = json!({
+        "suspension_id": id(0xf01), "cause": "condition_fired", "continue_transcript": true, "resumed_by": "webhook:ci",
+        "event": "review.approved",
+    });
+    world.happen(Tale::Approved, "alice", RESUMED_AT - 1, "lifecycle.resumed", woken);
+    status(&mut world, "alice", RESUMED_AT - 1, ("blocked", "active"));
+    assert_eq!(doubts(&world), [("decisions_credential", Some(1))]);
 }
 
 /// The end of an intent ends its stop, for one of two reasons.
@@ -241,6 +271,40 @@ fn what_was_to_be_ended_does_not_go_on() {
             status(&mut world, "root", RESUMED_AT, ("blocked", "active"));
         }
         assert_eq!(first(&world).map(|(code, _)| code), code);
+    }
+}
+
+/// The end of work leaves its agent at the stage that the pause had. Older servers wrote that the agent had stopped; their logs verify.
+#[test]
+fn the_end_of_paused_work_has_the_stage_of_the_pause() {
+    for (settled, stage, code) in [
+        (None, "requested", None),
+        (None, "suspended", None),
+        (None, "quiescing", Some("decision_differs")),
+        (Some("quiescing"), "quiescing", None),
+        (Some("quiescing"), "suspended", None),
+        (Some("quiescing"), "requested", Some("decision_differs")),
+        (Some("suspended"), "suspended", None),
+        (Some("suspended"), "requested", Some("decision_differs")),
+    ] {
+        let mut world = paused("alice");
+        if let Some(settled) = settled {
+            let settled = json!({"suspension_id": id(0xf01), "stage": settled});
+            world.happen(Tale::Approved, "bot", STOPPED_AT + 1, "lifecycle.settled", with_credential(settled, "bot"));
+        }
+        let closed = json!({"suspension_id": id(0xf01), "cause": "stopped", "closed_by": "root"});
+        world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.closed", with_credential(closed, "root"));
+        let stopping = json!({
+            "suspension_id": id(0xf02), "stage": stage, "initiator": "operator", "stopped_by": "root",
+            "expires_at": format!("{}Z", at(RESUMED_AT + 60)),
+        });
+        world.happen(Tale::Approved, "root", RESUMED_AT, "lifecycle.stopping", with_credential(stopping, "root"));
+        let handed_over = json!({"suspension_id": id(0xf02), "cause": "handed_over", "closed_by": "bot"});
+        world.happen(Tale::Approved, "bot", RESUMED_AT + 1, "lifecycle.closed", with_credential(handed_over, "bot"));
+        status(&mut world, "bot", RESUMED_AT + 1, ("blocked", "abandoned"));
+        let found = first(&world);
+        assert!(found.iter().all(|(_, text)| text.contains("names another stage of the agent")), "{found:?}");
+        assert_eq!(found.map(|(code, _)| code), code, "{stage} after {settled:?}");
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum Doubt {
     Unknown,
     /// The event does not name the credential.
     Credential,
+    /// A sender of the configuration file told of an event, by a signature under a secret that no log has.
+    Sender,
     /// The owner of the agent that asked is not known, or not all people who have keys of this owner.
     Owner,
     /// The server's clock was set back, or several events have one time.
@@ -52,6 +54,10 @@ impl Doubt {
             Self::Credential => (
                 "decisions_credential",
                 "Decisions do not name the key or the message by which they were made, as in logs of older servers: who made them is not checked.",
+            ),
+            Self::Sender => (
+                "decisions_sender",
+                "Work went on because of signed messages. The secrets of their senders are not in the log: who sent these messages is not checked.",
             ),
             Self::Owner => (
                 "decisions_owner",

@@ -7,7 +7,7 @@ use domain::intent::stop_event::{Closed, Extended, Parked, Paused, Resumed, Sett
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Assurance, Credential, Principal, Role};
 use domain::people::stopping::{Stopped, Work};
-use domain::suspension::stop::{Cause, Fired, OnTimeout, Provider, Stop};
+use domain::suspension::stop::{Cause, Fired, OnTimeout, Provider, Stage, Stop};
 use domain::suspension::{Asker, Kind};
 
 use super::course::{Course, Due, Happened};
@@ -69,6 +69,10 @@ impl Course<'_> {
         }
         if self.intent.stop.is_some() {
             let text = "The work on the intent was ended, and no event says how the stop before it ended.";
+            return Err(Fault::new(Code::DecisionDiffers, text));
+        }
+        if !self.keeps_stage(stopping) {
+            let text = "The work on the intent was ended while it was stopped, and the event names another stage of the agent than the one it had reached.";
             return Err(Fault::new(Code::DecisionDiffers, text));
         }
         let who = self.who_stops(event, &stopping.stopped_by, stopping.credential)?;
@@ -148,15 +152,7 @@ impl Course<'_> {
                 };
             }
             Cause::ExternalEvent | Cause::ConditionFired => {
-                if !is_met(stop, resumed, &who) {
-                    return Err(Fault::new(
-                        Code::DecisionDiffers,
-                        "The intent went on because of an event for which it did not wait.",
-                    ));
-                }
-                let may_fire = authorize(&who.principal, Action::FireEvent, Object::Server);
-                return may_fire
-                    .map_or_else(|_| Err(not_allowed(&who.principal, event, "told of an event")), |()| Ok(who.doubts));
+                return woken(stop, event, resumed, who);
             }
             Cause::Closed | Cause::Stopped | Cause::HandedOver => {
                 return Err(Fault::new(Code::DecisionDiffers, "The intent went on because it was abandoned."));
@@ -175,6 +171,14 @@ impl Course<'_> {
             return Err(not_allowed(&who.principal, event, "said how far the agent had stopped"));
         }
         Ok(who.doubts)
+    }
+
+    /// Whether the end of the work leaves the agent at the stage that it had reached in the stop that gave place to the end. Older servers
+    /// wrote that the agent had stopped, whatever it had said.
+    fn keeps_stage(&self, stopping: &Stopping) -> bool {
+        let gave_place = |past: &&Stop| past.gone.as_ref().is_some_and(|gone| gone.cause == Cause::Stopped);
+        let before = self.intent.past_stop.as_deref().filter(gave_place);
+        before.is_none_or(|past| stopping.stage == past.stage || stopping.stage == Stage::Suspended)
     }
 
     fn open_stop(&self, id: SuspensionId) -> Option<&Stop> {
@@ -233,6 +237,19 @@ fn not_allowed(by: &Principal, event: &Happened, what: &str) -> Fault {
         Code::ChangeNotAllowed,
         format!("{actor} {what}, with a credential of the role {}, which may not do this.", by.role),
     )
+}
+
+/// Judges that an event let the intent go on. A sender of signed messages has no credential in any log, and acts in no other way.
+fn woken(stop: &Stop, event: &Happened, resumed: &Resumed, mut who: Who) -> Judged {
+    if !is_met(stop, resumed, &who) {
+        return Err(Fault::new(Code::DecisionDiffers, "The intent went on because of an event for which it did not wait."));
+    }
+    let is_sender = event.actor.starts_with(SENDER) && event.actor == resumed.resumed_by && resumed.credential.is_none();
+    if is_sender && who.doubts.remove(&Doubt::Credential) {
+        who.doubts.insert(Doubt::Sender);
+    }
+    authorize(&who.principal, Action::FireEvent, Object::Server)
+        .map_or_else(|_| Err(not_allowed(&who.principal, event, "told of an event")), |()| Ok(who.doubts))
 }
 
 /// Whether an event is one for which the intent waited. Those of gateways are another provider's than those of operators and admins.
