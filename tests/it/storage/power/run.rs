@@ -341,7 +341,9 @@ impl Run {
         for check in ["PRAGMA integrity_check", "PRAGMA foreign_key_check"] {
             let said = query(&self.path(), check).map_err(|error| format!("{READ_FAILED}: {check}: {error}"))?;
             if said.iter().any(|line| line != "ok") {
-                return Err(format!("the database is damaged: {said:?}"));
+                // The check tells of pages that it cannot read as it tells of damaged ones, and without power none can be read.
+                let what = if self.disk.has_power() { "the database is damaged" } else { READ_FAILED };
+                return Err(format!("{what}: {check}: {said:?}"));
             }
         }
         let store: Arc<dyn Store> = store.clone();
