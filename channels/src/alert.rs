@@ -23,6 +23,8 @@ pub struct AlertMail {
     pub sent_at: DateTime<Utc>,
     /// The name of the agent that asked.
     pub agent: String,
+    /// Whether people who have a place in the question may not answer, because they own the key that asked.
+    pub keeps_owner_out: bool,
     /// The id of the question.
     pub question: String,
     /// The public host, as the reader sees it in the browser.
@@ -39,7 +41,7 @@ impl AlertMail {
         let agent = truncated(visible_line(&self.agent).trim(), AGENT_CHARS_MAX);
         let words = |words: &str| wrapped(words, "", "").join("\n");
         let paragraphs = [
-            words(&self.language.too_few_are_left(&host, &agent, &self.question)),
+            words(&self.language.too_few_are_left(&host, &agent, &self.question, self.keeps_owner_out)),
             self.link.clone(),
             words(self.language.alert_remedy()),
             words(self.language.replies_are_not_read()),
@@ -63,6 +65,7 @@ mod tests {
             link: "https://placet.example/questions/0199".to_owned(),
             sent_at: Utc.with_ymd_and_hms(2026, 11, 24, 8, 0, 0).unwrap(),
             agent: "refund-bot\r\nBcc: eve@example.com".to_owned(),
+            keeps_owner_out: false,
             question: "0199".to_owned(),
             public_host: "placet.example".to_owned(),
         };
@@ -72,6 +75,18 @@ mod tests {
         let german = AlertMail { language: Language::German, ..mail.clone() }.text().unwrap();
         assert!(german.contains("Eine Frage bei placet.example") && german.contains("Antworten auf diese E-Mail"), "{german}");
         assert!(!german.contains("question at") && german.lines().all(|line| line.chars().count() <= 78), "{german}");
+        // The reason is the true one: no person has left if the people who are kept out own the key that asked.
+        let told = |language, keeps_owner_out| {
+            AlertMail { language, keeps_owner_out, ..mail.clone() }.text().unwrap().replace('\n', " ")
+        };
+        for (language, left, owns) in [
+            (Language::English, "some have left", "own the key that asked"),
+            (Language::German, "Einige sind gegangen", "gehört der Schlüssel"),
+        ] {
+            let (without, with) = (told(language, false), told(language, true));
+            assert!(without.contains(left) && !without.contains(owns), "{without}");
+            assert!(with.contains(owns) && !with.contains(left), "{with}");
+        }
         assert_eq!(AlertMail { link: "javascript:alert(1)".to_owned(), ..mail }.text(), None);
     }
 }

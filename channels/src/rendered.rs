@@ -336,7 +336,7 @@ fn in_zone(utc: String, at: DateTime<Utc>, message: &Message) -> String {
     let same_day = there.date_naive() == at.date_naive();
     let (clock, language) = (there.naive_local().and_utc(), message.language);
     let told = if same_day { language.clock(clock) } else { language.date_and_clock(clock, false) };
-    language.and_in_zone(&utc, format!("{told} {}", there.format("%Z")))
+    language.and_in_zone(&utc, format!("{told} {}", language.zone(zone, at)))
 }
 
 /// Whether an address needs no escaping anywhere; no other link is put into a mail.

@@ -611,13 +611,14 @@ mod stops {
         match refusal {
             StopRefusal::NotRunning { .. } | StopRefusal::IntentEnded { .. } | StopRefusal::Ending => NOT_ACTIVE,
             StopRefusal::NoHandoff => entry("not_stopping", 409, "The work is not being ended"),
-            StopRefusal::NotStopped => NOT_SUSPENDED,
+            StopRefusal::NotStopped | StopRefusal::NothingStopped { .. } => NOT_SUSPENDED,
             StopRefusal::Mismatch => MISMATCH,
-            StopRefusal::Lost { .. } => ALREADY_RESOLVED,
+            StopRefusal::Lost { .. } | StopRefusal::QuestionEnded => ALREADY_RESOLVED,
             StopRefusal::TimeOver => EXPIRED,
-            StopRefusal::StatusIsHeld | StopRefusal::NothingBegins | StopRefusal::TurnIsOver { .. } => {
-                entry("intent_stopped", 409, "The intent is paused or parked")
-            }
+            StopRefusal::StatusIsHeld
+            | StopRefusal::NothingBegins
+            | StopRefusal::HearsNothing { .. }
+            | StopRefusal::TurnIsOver { .. } => entry("intent_stopped", 409, "The intent is paused or parked"),
         }
     }
 }

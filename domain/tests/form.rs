@@ -36,7 +36,7 @@ fn at(pointer: &str, rule: &str) -> Vec<(String, String)> {
     vec![(pointer.to_owned(), rule.to_owned())]
 }
 
-/// A person cannot answer a form whose rules contradict each other, and cannot see characters that show nothing in a default.
+/// A person cannot answer a form whose rules contradict each other.
 #[test]
 fn a_schema_that_no_person_could_answer_is_refused() {
     let cases = [
@@ -55,11 +55,66 @@ fn a_schema_that_no_person_could_answer_is_refused() {
         ),
         (with(json!({"type": "string", "minLength": 10_001})), "/properties/it/minLength", "range"),
         (with(json!({"type": "string", "pattern": "^a+$", "minLength": 1_001})), "/properties/it/minLength", "range"),
-        (with(json!({"type": "string", "default": "invoice\u{202e}gpj.exe"})), "/properties/it/default", "characters"),
     ];
     for (schema, pointer, rule) in cases {
         assert_eq!(refused(schema.clone()), at(pointer, rule), "{schema}");
     }
+}
+
+/// A default stands in the field, and the person sends it with one press. A control shows no code points and counts no gaps, so what stands
+/// behind a gap would be sent unread. A proposed action follows the same rule.
+#[test]
+fn a_default_has_nothing_out_of_sight() {
+    let default = |text: &str| with(json!({"type": "string", "default": text}));
+    let hidden = "/properties/it/default";
+    for gap in [
+        "\u{202e}".to_owned(),
+        "\u{200b}".to_owned(),
+        "\u{2028}".to_owned(),
+        "\r".to_owned(),
+        "\n".repeat(4),
+        "\r\n".repeat(40),
+        " \n\t\n\u{a0}\n \n".to_owned(),
+        " ".repeat(81),
+        "\t".repeat(81),
+        "\u{3000}".repeat(81),
+        " \u{2003}\t".repeat(27),
+        "\u{3164}".repeat(81),
+        "\u{2800}".to_owned(),
+    ] {
+        let text = format!("Dear customer, we are sorry.{gap}We also owe you 5,000 euros.");
+        assert_eq!(refused(default(&text)), at(hidden, "characters"), "{text:?}");
+        let inside = with(json!({"type": "object", "properties": {"x": {"type": "string", "default": text}}}));
+        assert_eq!(refused(inside), at("/properties/it/properties/x/default", "characters"), "{text:?}");
+    }
+    let pattern = with(json!({"type": "string", "pattern": "^t", "default": format!("thanks{}and pay 500", " ".repeat(300))}));
+    assert_eq!(refused(pattern), at(hidden, "characters"));
+    let option = format!("thanks{}and pay 500", " ".repeat(100));
+    let one = with(json!({"type": "string", "enum": [option], "default": option}));
+    assert_eq!(refused(one), at(hidden, "characters"));
+    let many = with(json!({"type": "array", "uniqueItems": true, "items": {"enum": ["a", option]}, "default": ["a", option]}));
+    assert_eq!(refused(many), at(hidden, "characters"));
+    let spaces = " ".repeat(80);
+    for honest in ["", "one\n\n\ntwo\r\n\tthree", "a⟨39 empty lines⟩b ⟨U+202E⟩", "👩‍👩‍👧 ❤️", &spaces] {
+        accept(default(honest)).unwrap_or_else(|problems| panic!("{honest:?}: {problems:?}"));
+    }
+}
+
+/// “60.000” in a field for whole numbers is never a number with decimals, so no such number is offered.
+#[test]
+fn a_whole_number_with_marks_for_thousands_is_refused_with_the_whole_number() {
+    let schema = accept(with(json!({"type": "integer", "minimum": 50_000, "maximum": 500_000}))).unwrap();
+    let refused = |text: &str, language: Language| {
+        let problems = schema.read(&Typed::from([("/it".to_owned(), text.to_owned())]), language).unwrap_err();
+        problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+    };
+    for (text, number) in [("60.000", "60000"), ("1.234.567", "1234567"), ("-60.000", "-60000")] {
+        assert_eq!(refused(text, Language::German), [format!("muss als {number} geschrieben werden, ohne Punkte")]);
+        let english = text.replace('.', ",");
+        assert_eq!(refused(&english, Language::English), [format!("must be written as {number}, without commas")]);
+    }
+    assert_eq!(refused("60,5", Language::English), ["must be a whole number"]);
+    assert_eq!(refused("x", Language::German), ["muss eine ganze Zahl sein"]);
 }
 
 /// An agent that is refused must know which place of its schema to mend.

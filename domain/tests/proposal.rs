@@ -92,6 +92,8 @@ fn an_edit_of_anything_else_is_refused_and_names_the_place() {
         (json!({"purpose": "Invoice\u{202e} 7"}), "proposal/purpose", "characters"),
         (json!({"purpose": "Invoice\u{0} 7"}), "proposal/purpose", "characters"),
         (json!({"purpose": "Invoice\u{200b} 7"}), "proposal/purpose", "characters"),
+        (json!({"purpose": format!("Invoice{}7", " ".repeat(81))}), "proposal/purpose", "characters"),
+        (json!({"note": format!("a{}b", "\n".repeat(40))}), "proposal/note", "characters"),
         (json!({"note": "x".repeat(2_001)}), "proposal/note", "maxLength"),
     ] {
         assert_eq!(refused(&proposal, edited(change.clone())), at(field, rule), "{change}");
@@ -123,6 +125,8 @@ fn a_proposal_has_limits_and_must_satisfy_its_own_schema() {
     assert_eq!(rule(&broken), ("proposal/a".to_owned(), "maximum".to_owned()));
     let missing = proposal(json!({"b": 2}), schema(json!({"type": "integer"})));
     assert_eq!(rule(&missing), ("proposal/a".to_owned(), "required".to_owned()));
+    let gap = proposal(json!({"a": format!("thanks{}and pay 500", "\n".repeat(40))}), schema(json!({"type": "string"})));
+    assert_eq!(rule(&gap), ("proposal/a".to_owned(), "characters".to_owned()));
     let hidden = proposal(json!({"a": "DE02\u{202e}20ED"}), schema(json!({"type": "string"})));
     assert_eq!(rule(&hidden), ("proposal/a".to_owned(), "characters".to_owned()));
     let fixed = Proposal { editable: None, ..hidden };

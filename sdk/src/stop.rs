@@ -7,13 +7,14 @@ use domain::intent::body::PAUSE_KEY;
 use domain::suspension::Kind;
 use domain::suspension::stop::{Conditions, Mode, Stage};
 use domain::wire::{
-    IntentView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopRequest, StopResolution, SuspensionView,
+    AskedConditions, IntentView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopRequest,
+    StopResolution, SuspensionView,
 };
 use serde_json::Value;
 
 use crate::backoff::Repeat;
 use crate::client::Client;
-use crate::error::{CallError, TransportError};
+use crate::error::CallError;
 use crate::intent::Intent;
 use crate::key::fresh_key;
 use crate::transport::{Call, Patience};
@@ -63,7 +64,8 @@ impl Client {
     ///
     /// `Refused` with `invalid` for each condition that breaks a rule, and with `not_active` if the intent is not active.
     pub async fn park(&self, id: IntentId, reason: &str, conditions: Option<Conditions>) -> Result<StopRecord, CallError> {
-        let conditions = conditions.as_ref().map(wire).transpose()?;
+        let conditions = conditions.map(AskedConditions::from).map(serde_json::to_value).transpose();
+        let conditions = conditions.map_err(|error| crate::transport::unreadable(&error))?;
         let request = ParkRequest { reason: reason.to_owned(), conditions, resume_owner: None };
         let call = Call::write("/api/v1/intents/{intent_id}/park", [id.to_string()], &request, Repeat::Safe)?;
         self.send(call.header("idempotency-key", fresh_key())).await
@@ -197,15 +199,4 @@ impl Intent {
 fn stop_in(view: &IntentView) -> Option<SuspensionId> {
     let named = view.state.get(PAUSE_KEY).and_then(|stop| stop.get("id")).and_then(Value::as_str);
     named.and_then(SuspensionId::parse)
-}
-
-/// The conditions as the server reads them: the events of a trigger are below `match`.
-fn wire(conditions: &Conditions) -> Result<Value, TransportError> {
-    let mut value = serde_json::to_value(conditions).map_err(|error| crate::transport::unreadable(&error))?;
-    if let Some(trigger) = value.get_mut("trigger").and_then(Value::as_object_mut)
-        && let Some(events) = trigger.remove("events")
-    {
-        trigger.insert("match".to_owned(), serde_json::json!({ "events": events }));
-    }
-    Ok(value)
 }

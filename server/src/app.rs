@@ -55,7 +55,8 @@ use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
 use crate::worker::logins::Logins;
 use crate::worker::subscriptions::Subscriptions;
-use crate::worker::{scrub, streams, upkeep, wakes};
+use crate::worker::upkeep::Sweep;
+use crate::worker::{reach, scrub, streams, upkeep, wakes};
 use crate::{api, edge, log, protocols};
 
 /// How long requests may take to end when the server stops, in seconds.
@@ -282,8 +283,8 @@ impl App {
         // A person may try out a copy of a production database in development mode. Its subscriptions still name the endpoints of
         // production, which must not be told anything.
         let is_trial = self.mode.is_development() && self.store.was_in_production().await?;
-        let mut upkeep =
-            upkeep::start(self.store(), self.shared.metrics.clone(), self.deliveries(), self.retention, forget_quiet).await?;
+        let sweep = Arc::new(Sweep::new(self.store(), self.shared.metrics.clone()));
+        let mut upkeep = upkeep::start(self.store(), sweep.clone(), self.deliveries(), self.retention, forget_quiet).await?;
         let (deadlines, deliveries, subscriptions) = (self.deadlines(), self.deliveries(), self.subscriptions());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries, stop_subscriptions) = (stopping(), stopping(), stopping());
@@ -299,6 +300,8 @@ impl App {
         let mut random = [0; 8];
         self.shared.entropy.fill(&mut random);
         let scrubbing = spawn_named("scrub", scrub::run(self.store(), u64::from_be_bytes(random), stopping()));
+        let mut reaching =
+            spawn_named("reach", reach::run(self.store(), sweep, self.deliveries(), reach::AGAIN_AFTER, stopping()));
         let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();
@@ -318,7 +321,7 @@ impl App {
         // A message whose sending does not end within [`DRAIN_SECONDS`] stays leased to this server. The next server makes it due
         // again when it starts.
         let drained = async {
-            for sending in [&mut deliveries, &mut subscriptions] {
+            for sending in [&mut deliveries, &mut subscriptions, &mut reaching] {
                 if !sending.is_finished() {
                     drop(sending.await);
                 }
@@ -332,6 +335,7 @@ impl App {
         signing.abort();
         sending.abort();
         scrubbing.abort();
+        reaching.abort();
         // The last events of this server are in a checkpoint before it ends, unless so many events have no leaves yet that it would take long.
         if tokio::time::timeout(LAST_TURN_MAX, checkpoints.turn_or_say()).await.is_err() {
             tracing::info!("the last events are not in a checkpoint yet; the next server signs one");

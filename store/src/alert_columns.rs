@@ -45,6 +45,11 @@ macro_rules! writes_of_alerts {
             Ok(())
         }
 
+        fn delete_alert(&mut $rows, suspension: i64, person: PersonId) -> RowsResult<()> {
+            diesel::delete(alerts::table.find((suspension, Key(person.0)))).execute($connection)?;
+            Ok(())
+        }
+
         fn delete_alerts(&mut $rows, suspension: i64) -> RowsResult<()> {
             diesel::delete(alerts::table.filter(alerts::suspension.eq(suspension))).execute($connection)?;
             Ok(())

@@ -1,9 +1,11 @@
 //! Reads of the people who may answer a question.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use domain::base::field::FieldError;
 use domain::base::name::{Owner, is_same_in_any_case};
+use domain::base::sealed::Sealed;
 use domain::intent::command::Suspend;
 use domain::log::payload::AnswerCounted;
 use domain::people::answerer::Answerer;
@@ -17,9 +19,14 @@ use domain::suspension::quorum::Counted;
 use domain::suspension::{Asker, Question, Suspension};
 
 use crate::error::Wanted;
+use crate::link::OutOfReach;
 use crate::passkey::Signer;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult, SuspensionRow};
+
+/// Why assignees are refused among whom only people stand who are kept out.
+pub(crate) const ONLY_OWNERS: &str = "must name at least one person who may answer: each person among them owns the key that asks, \
+                           and the owner of that key may not answer this question";
 
 /// Reads a question as it would be asked now: with the people who would be told.
 pub(crate) fn would_ask<R: ReadRows>(rows: &mut R, principal: &Principal, suspend: Wanted<Suspend>) -> Decided<Suspend> {
@@ -54,8 +61,12 @@ pub(crate) fn asking_assigned<R: ReadRows>(rows: &mut R, suspend: Suspend, asker
         Err(errors) => return Ok(Err(Rejection::Invalid { errors })),
     };
     if suspend.quorum.is_some() || suspend.question.separation.is_some() {
-        let owned = subjects_of(rows, askers)?;
-        people.retain(|person| !is_behind(askers, &owned, &person.address));
+        leave_out_owners(rows, &mut people, askers)?;
+        if people.is_empty() {
+            let mut errors = vec![FieldError::new("assignees", "count", ONLY_OWNERS)];
+            errors.extend(suspend.quorum.iter().filter_map(|quorum| quorum.can_be_met_by(&people).err()).flatten());
+            return Ok(Err(Rejection::Invalid { errors }));
+        }
     }
     Ok(suspend.asking(&people).map_err(|errors| Rejection::Invalid { errors }))
 }
@@ -68,6 +79,13 @@ fn subjects_of<R: ReadRows>(rows: &mut R, askers: &[&Asker]) -> RowsResult<Vec<S
     let is_theirs = |owner: &str| askers.iter().any(|asker| is_same_in_any_case(asker.owner.as_str(), owner));
     let keys = rows.keys()?.into_iter().filter(|key| is_theirs(key.owner.as_str()));
     Ok(keys.map(|key| key.subject.to_lowercase()).collect())
+}
+
+/// Leaves those of these people who are not behind the `askers`.
+fn leave_out_owners<R: ReadRows>(rows: &mut R, people: &mut Vec<Answerer>, askers: &[&Asker]) -> RowsResult<()> {
+    let owned = subjects_of(rows, askers)?;
+    people.retain(|person| !is_behind(askers, &owned, &person.address));
+    Ok(())
 }
 
 /// Whether the person with this address owns the key of one of the `askers`: the key names the person as its owner, or the person is the
@@ -108,9 +126,20 @@ pub(crate) fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsRes
     if row.suspension.quorum.is_none() || row.suspension.ending.is_some() {
         return Ok(Vec::new());
     }
-    let mut counted = Vec::new();
-    for answer in rows.answers(row.rid)? {
-        let Event { payload } = serde_json::from_slice(&rows.event(answer.event)?.bytes)?;
+    let answers = rows.answers(row.rid)?;
+    let mut counted = Vec::with_capacity(answers.len());
+    if answers.is_empty() {
+        return Ok(counted);
+    }
+    let events: Vec<i64> = answers.iter().map(|answer| answer.event).collect();
+    let mut events: HashMap<i64, Sealed> = rows.events_at(&events)?.into_iter().collect();
+    for answer in answers {
+        let sealed = match events.remove(&answer.event).filter(Sealed::is_whole) {
+            Some(sealed) => sealed,
+            // This read says which event is damaged.
+            None => rows.event(answer.event)?,
+        };
+        let Event { payload } = serde_json::from_slice(&sealed.bytes)?;
         let (gateway, person, id, groups) = (payload.gateway(), answer.person, answer.id, Vec::new());
         let AnswerCounted { value, responded_at: at, in_place_of, proposal: action, .. } = payload;
         counted.push(Counted { person, id, value, action, at, gateway, groups, may_answer: true, in_place_of });
@@ -175,8 +204,19 @@ fn candidates<'a, R: ReadRows>(
 pub(crate) fn could_answer<R: ReadRows>(
     rows: &mut R,
     open: &Suspension,
-    (assignees, hands): (&Assignees, &Hands),
+    in_hands: (&Assignees, &Hands),
     askers: &[&Asker],
+) -> RowsResult<(Vec<Answerer>, Vec<FieldError>)> {
+    let (mut people, errors) = placed(rows, open, in_hands)?;
+    leave_out_owners(rows, &mut people, askers)?;
+    Ok((people, errors))
+}
+
+/// The people who have a place in an open question that is in these hands; and the errors about assignees that do not exist.
+fn placed<R: ReadRows>(
+    rows: &mut R,
+    open: &Suspension,
+    (assignees, hands): (&Assignees, &Hands),
 ) -> RowsResult<(Vec<Answerer>, Vec<FieldError>)> {
     let groups = open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys());
     let (mut people, errors) = candidates(rows, assignees, groups)?;
@@ -187,17 +227,48 @@ pub(crate) fn could_answer<R: ReadRows>(
         let person = if is_known { None } else { answerer(rows, address)? };
         people.extend(person.filter(|person| hands.place_of(person, assignees, &holders).is_some()));
     }
-    let owned = subjects_of(rows, askers)?;
-    people.retain(|person| !is_behind(askers, &owned, &person.address));
     Ok((people, errors))
 }
 
 /// The counted answers of an open question, each with whether its person may still answer, and the groups of that person.
 pub(crate) fn counted_now<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<Vec<Counted>> {
+    counted_among(rows, &mut Met::default(), row, question)
+}
+
+/// The same for one of several questions: people who were `met` at an earlier one are not read again.
+pub(crate) fn counted_among<R: ReadRows>(
+    rows: &mut R,
+    met: &mut Met,
+    row: &SuspensionRow,
+    question: &Question,
+) -> RowsResult<Vec<Counted>> {
     let mut counted = counted(rows, row)?;
-    let holders = holders(rows, &row.suspension.hands)?;
-    look_again(rows, &mut counted, question.assignees.as_ref(), (&row.suspension.hands, &holders))?;
+    if !counted.is_empty() {
+        let mut holders = Vec::new();
+        for address in row.suspension.hands.holders() {
+            holders.extend(met.person(rows, &address)?.map(|(_, person)| person.clone()));
+        }
+        look_again_among(rows, met, &mut counted, question.assignees.as_ref(), (&row.suspension.hands, &holders))?;
+    }
     Ok(counted)
+}
+
+/// The listed people whom one read has met, by their addresses in small letters.
+#[derive(Default)]
+pub(crate) struct Met(HashMap<String, Option<(Person, Answerer)>>);
+
+impl Met {
+    /// The listed person with this address, which is in small letters.
+    fn person<R: ReadRows>(&mut self, rows: &mut R, address: &str) -> RowsResult<Option<&(Person, Answerer)>> {
+        let known = match self.0.entry(address.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(match rows.person_called(address)? {
+                Some(person) => Some((person.clone(), as_answerer(rows, person)?)),
+                None => None,
+            }),
+        };
+        Ok(known.as_ref())
+    }
 }
 
 /// A question with its counted answers as they count at this moment.
@@ -217,6 +288,17 @@ pub(crate) fn look_again<R: ReadRows>(
     rows: &mut R,
     counted: &mut [Counted],
     assignees: Option<&Assignees>,
+    in_hands: (&Hands, &[Answerer]),
+) -> RowsResult<()> {
+    look_again_among(rows, &mut Met::default(), counted, assignees, in_hands)
+}
+
+/// The same for one of several questions.
+fn look_again_among<R: ReadRows>(
+    rows: &mut R,
+    met: &mut Met,
+    counted: &mut [Counted],
+    assignees: Option<&Assignees>,
     (hands, holders): (&Hands, &[Answerer]),
 ) -> RowsResult<()> {
     for counted in counted {
@@ -225,15 +307,15 @@ pub(crate) fn look_again<R: ReadRows>(
             // The answer was recorded by an earlier version. Times tell less: a clock can be set back.
             None => person.added_at <= counted.at,
         };
-        let listed = rows.person_called(&counted.person)?.filter(is_the_same);
-        let person = listed.map(|person| as_answerer(rows, person)).transpose()?;
-        let place = person.as_ref().and_then(|person| match assignees {
+        let listed = met.person(rows, &counted.person)?.filter(|(person, _)| is_the_same(person));
+        let person = listed.map(|(_, person)| person);
+        let place = person.and_then(|person| match assignees {
             Some(assignees) => hands.place_of(person, assignees, holders),
             None => Some(&person.address),
         });
         counted.may_answer = place.is_some();
         counted.in_place_of = place.filter(|place| *place != counted.person).map(str::to_owned);
-        counted.groups = person.map(|person| person.groups).unwrap_or_default();
+        counted.groups = person.map(|person| person.groups.clone()).unwrap_or_default();
     }
     Ok(())
 }
@@ -266,34 +348,65 @@ pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, hands: &Hands, question:
     Ok(person.is_some_and(|person| hands.place_of(&person, assignees, &holders).is_some()))
 }
 
+/// The other person in whose place the person with this address answers a question; `None` if the person has a place of the own, or none.
+pub(crate) fn in_place_of<R: ReadRows>(
+    rows: &mut R,
+    hands: &Hands,
+    question: &Question,
+    address: &str,
+) -> RowsResult<Option<String>> {
+    let address = address.to_lowercase();
+    let Some(first) = hands.place_handed_to(&address) else { return Ok(None) };
+    let Some(assignees) = &question.assignees else { return Ok(Some(first.to_owned())) };
+    let holders = holders(rows, hands)?;
+    let Some(person) = answerer(rows, &address)? else { return Ok(None) };
+    let place = hands.place_of(&person, assignees, &holders);
+    Ok(place.filter(|place| *place != address).map(str::to_owned))
+}
+
 /// Whether the person with this address may answer: the question is assigned to that person, and if several people must agree or the
 /// question keeps the owner of the key that asked from answering, the person is not behind the asker.
 pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question, address: &str) -> RowsResult<bool> {
-    if !is_assigned_to(rows, &row.suspension.hands, question, address)? {
-        return Ok(false);
-    }
-    if row.suspension.quorum.is_none() && question.separation.is_none() {
-        return Ok(true);
-    }
-    let created_by = rows.intent_at(row.intent)?.intent.created_by;
-    Ok(!owns(rows, &[&row.suspension.asked_by, &created_by], &address.to_lowercase())?)
+    Ok(is_assigned_to(rows, &row.suspension.hands, question, address)? && !is_kept_out(rows, row, question, address)?)
 }
 
-/// Whether an open question that is assigned to people needs more of them than could answer it now: some have left since it was asked.
-pub(crate) fn is_out_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<bool> {
-    let open = &row.suspension;
-    let (Some(assignees), None) = (&question.assignees, &open.ending) else { return Ok(false) };
-    if open.quorum.is_none() && is_in_reach_of_one(rows, row, question, assignees)? {
+/// Whether the person with this address is kept from answering because the person owns the key that asked, or the key that created the
+/// intent.
+pub(crate) fn is_kept_out<R: ReadRows>(
+    rows: &mut R,
+    row: &SuspensionRow,
+    question: &Question,
+    address: &str,
+) -> RowsResult<bool> {
+    if row.suspension.quorum.is_none() && question.separation.is_none() {
         return Ok(false);
     }
     let created_by = rows.intent_at(row.intent)?.intent.created_by;
-    let askers: &[&Asker] = &[&open.asked_by, &created_by];
-    let keeps_owner = open.quorum.is_some() || question.separation.is_some();
-    let (people, _) = could_answer(rows, open, (assignees, &open.hands), if keeps_owner { askers } else { &[] })?;
-    Ok(match &open.quorum {
-        Some(quorum) => quorum.can_be_met_by(&people).is_err(),
-        None => people.is_empty(),
-    })
+    owns(rows, &[&row.suspension.asked_by, &created_by], &address.to_lowercase())
+}
+
+/// Whether an open question that is assigned to people needs more of them than could answer it now, and why; `None` if enough could.
+pub(crate) fn out_of_reach<R: ReadRows>(
+    rows: &mut R,
+    row: &SuspensionRow,
+    question: &Question,
+) -> RowsResult<Option<OutOfReach>> {
+    let open = &row.suspension;
+    let (Some(assignees), None) = (&question.assignees, &open.ending) else { return Ok(None) };
+    if open.quorum.is_none() && is_in_reach_of_one(rows, row, question, assignees)? {
+        return Ok(None);
+    }
+    let (mut people, _) = placed(rows, open, (assignees, &open.hands))?;
+    let had_places = people.len();
+    if open.quorum.is_some() || question.separation.is_some() {
+        let created_by = rows.intent_at(row.intent)?.intent.created_by;
+        leave_out_owners(rows, &mut people, &[&open.asked_by, &created_by])?;
+    }
+    let is_enough = match &open.quorum {
+        Some(quorum) => quorum.can_be_met_by(&people).is_ok(),
+        None => !people.is_empty(),
+    };
+    Ok((!is_enough).then_some(OutOfReach { keeps_owner_out: people.len() < had_places }))
 }
 
 /// Whether a person whom the question names, or a member of one of its groups, may answer it. Most questions have one of these people in

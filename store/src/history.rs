@@ -31,6 +31,8 @@ pub struct Told {
 pub struct CountedOnce {
     pub person: String,
     pub at: DateTime<Utc>,
+    /// The other person in whose place it was given, if it was.
+    pub in_place_of: Option<String>,
     pub is_taken_back: bool,
 }
 
@@ -81,6 +83,7 @@ fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow, newest: i64) -> RowsR
     struct Answer {
         suspension_id: SuspensionId,
         person: String,
+        in_place_of: Option<String>,
     }
     let mut counted = Vec::new();
     if row.suspension.quorum.is_none() {
@@ -100,9 +103,9 @@ fn counted<R: ReadRows>(rows: &mut R, row: &SuspensionRow, newest: i64) -> RowsR
         if event.is_erased() {
             continue;
         }
-        let Event { payload: Answer { suspension_id, person } } = serde_json::from_slice(&event.bytes)?;
+        let Event { payload: Answer { suspension_id, person, in_place_of } } = serde_json::from_slice(&event.bytes)?;
         if suspension_id == row.suspension.id {
-            counted.push(CountedOnce { person, at: link.created_at, is_taken_back });
+            counted.push(CountedOnce { person, at: link.created_at, in_place_of, is_taken_back });
         }
     }
     counted.reverse();

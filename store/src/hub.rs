@@ -34,6 +34,8 @@ pub enum Notice {
     Redriven(String),
     /// There is a new deadline, perhaps the earliest.
     Timer,
+    /// People, groups or keys changed, so that too few people may be left to answer a question.
+    Directory,
     /// Something to count.
     Fact(Fact),
     /// A line for the operator in the server's log.
@@ -51,6 +53,7 @@ pub struct Hub {
     /// Channels with a message that is sent again. The worker takes the list when it next looks for messages.
     redriven: Mutex<Vec<String>>,
     timers: Notify,
+    directory: Notify,
     publications: Publications,
     /// Lists of questions, which a question that is asked, changes or ends may change.
     lists: watch::Sender<()>,
@@ -75,6 +78,7 @@ impl Hub {
             wakes: Notify::default(),
             redriven: Mutex::default(),
             timers: Notify::default(),
+            directory: Notify::default(),
             publications: Publications::default(),
             lists: watch::Sender::new(()),
             observer,
@@ -114,6 +118,7 @@ impl Hub {
                     self.deliveries.notify_one();
                 }
                 Notice::Timer => self.timers.notify_one(),
+                Notice::Directory => self.directory.notify_one(),
                 // These are counted, logged and traced elsewhere; no task waits for them.
                 Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => {}
             }
@@ -124,7 +129,7 @@ impl Hub {
     pub fn wake_all(&self) {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
-        self.announce(&[Notice::Delivery, Notice::Wake, Notice::Timer]);
+        self.announce(&[Notice::Delivery, Notice::Wake, Notice::Timer, Notice::Directory]);
         self.lists.send_replace(());
         self.publications.wake_all();
     }
@@ -199,6 +204,12 @@ impl Hub {
         self.timers.notified().await;
     }
 
+    /// Waits for a change of people, groups or keys after which too few people may be left to answer a question. A permit is kept, so a
+    /// change announced before the call is not lost.
+    pub async fn directory(&self) {
+        self.directory.notified().await;
+    }
+
     fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, Watched>> {
         // A panic cannot leave the map half changed, so the lock is used even if a panic has poisoned it.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -208,7 +219,8 @@ impl Hub {
 /// Whether a list of questions may have changed.
 fn changes_lists(notice: &Notice) -> bool {
     match notice {
-        Notice::Suspension(_) | Notice::Published | Notice::Fact(Fact::Asked) => true,
+        // People come into groups, and leave them.
+        Notice::Suspension(_) | Notice::Published | Notice::Directory | Notice::Fact(Fact::Asked) => true,
         Notice::Ended(_)
         | Notice::Appended(_)
         | Notice::Delivery

@@ -19,9 +19,9 @@ use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::suspension::demand::Risk;
 use domain::suspension::place::Place;
-use domain::suspension::{Kind, Question, Suspension};
+use domain::suspension::{Kind, Question, Suspension, quorum};
 
-use crate::assigning::{Owned, answerer, owned_by};
+use crate::assigning::{Met, Owned, answerer, counted_among, owned_by};
 use crate::error::Wanted;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, ListedRow, PlaceMarks, PlacedRow, RowsResult, SuspensionRow};
@@ -145,8 +145,10 @@ pub struct InboxQuestion {
     pub suspension: Suspension,
     /// The question as it was asked; absent if its event cannot be read, or was erased.
     pub question: Option<Question>,
-    /// How many people have given answers that count towards its quorum.
-    pub answers: usize,
+    /// How far an open question is from its quorum at this moment, as its record says; absent if one answer decides it.
+    pub approvals: Option<quorum::Tally>,
+    /// The other person in whose place the answer was given that ended it.
+    pub in_place_of: Option<String>,
 }
 
 /// One page of a list.
@@ -184,10 +186,9 @@ pub(crate) fn inbox<R: ReadRows>(
     for list in List::ALL {
         // A walk from the beginning counts its list. A search counts the list alone that it searches.
         let tally = match list {
-            List::Done => continue,
             _ if list == filter.list && filter.after.is_none() => shown.tally,
             _ if filter.reads_events() || filter.is_conditioned() && list != filter.list => continue,
-            List::Mine | List::Groups | List::Everything => {
+            List::Mine | List::Groups | List::Everything | List::Done => {
                 looking.walk(rows, Walk::new(list, person.as_ref(), None), list)?.tally
             }
         };
@@ -241,17 +242,50 @@ fn questions<R: ReadRows>(rows: &mut R, found: &[i64]) -> RowsResult<Vec<InboxQu
             texts.extend(asked.map(|asked| (event, asked.into_question())));
         }
     }
-    let mut questions = Vec::with_capacity(found.len());
+    let (mut questions, mut met) = (Vec::with_capacity(found.len()), Met::default());
     for rid in found {
         let Some(suspension) = suspensions.remove(rid) else { continue };
-        let answers = if suspension.suspension.quorum.is_some() { rows.answers(*rid)?.len() } else { 0 };
         let mut question = texts.remove(&suspension.event);
+        let mut tally = None;
         if let Some(question) = &mut question {
             question.pass_to(&suspension.suspension.hands);
+            tally = approvals(rows, &mut met, &suspension, question)?;
         }
-        questions.push(InboxQuestion { suspension: suspension.suspension, question, answers });
+        let in_place_of = in_place_of(rows, &suspension)?;
+        questions.push(InboxQuestion { suspension: suspension.suspension, question, approvals: tally, in_place_of });
     }
     Ok(questions)
+}
+
+/// The other person in whose place the answer was given that ended a question. The record of its intent says what is wrong with an event
+/// that cannot be read.
+fn in_place_of<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Option<String>> {
+    if !row.suspension.hands.answered_in_place {
+        return Ok(None);
+    }
+    match rows.answer(row) {
+        Ok(answer) => Ok(answer.and_then(|(answer, _)| answer.in_place_of)),
+        Err(error) if error.is_unreadable() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How far an open question is from its quorum: only the answers count whose people may still answer. Of a question with an answer that
+/// cannot be read, nothing is said: the record of its intent says what is wrong, and the other questions of the page are shown.
+fn approvals<R: ReadRows>(
+    rows: &mut R,
+    met: &mut Met,
+    row: &SuspensionRow,
+    question: &Question,
+) -> RowsResult<Option<quorum::Tally>> {
+    let Some(quorum) = row.suspension.quorum.as_ref().filter(|_| row.suspension.ending.is_none()) else { return Ok(None) };
+    let counted = match counted_among(rows, met, row, question) {
+        Ok(counted) => counted,
+        Err(error) if error.is_unreadable() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let action = question.proposal.as_deref().map(|proposal| proposal.current(&counted));
+    Ok(Some(quorum.furthest(&counted, action)))
 }
 
 /// The result of a walk.

@@ -46,16 +46,21 @@ pub struct LinkView {
     pub signer: Option<Signer>,
     /// Whether the recipient is listed, so that the recipient can log in.
     pub is_listed: bool,
-    /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular.
+    /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular, and the recipient is not
+    /// kept out.
     pub may_answer: bool,
-    /// Whether more people must agree than could answer now.
-    pub is_out_of_reach: bool,
+    /// Whether the recipient is kept from answering as the owner of the key that asked.
+    pub owns_the_asker: bool,
+    /// Set if more people are needed than could answer now.
+    pub out_of_reach: Option<OutOfReach>,
     /// How many other intents wait for the intent that asks, at most [`WAITING_COUNTED_MAX`](domain::base::words::WAITING_COUNTED_MAX) and one; 0 if the question has ended.
     pub waiting: u32,
     /// How many messages there were about the question; counted only if the question reached no person.
     pub messages: usize,
     /// When the link was looked at, by the clock that decides whether an answer is in time.
     pub now: DateTime<Utc>,
+    /// The other person in whose place the answer was given that ended the question.
+    pub in_place_of: Option<String>,
     /// The action as it was approved, if the question proposed one and was answered with an approval.
     pub approved: Option<Map<String, Value>>,
     /// The drafts of answers, oldest first; empty if the recipient may not read them.
@@ -63,6 +68,13 @@ pub struct LinkView {
     /// Whether the question is open. If its deadline passes while deadlines are held back, for example after a restore, it
     /// counts as open, because a deadline that is held back ends nothing.
     pub is_open: bool,
+}
+
+/// An open question that needs more people than could answer it now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfReach {
+    /// Whether people who have a place in it may not answer, because they own the key that asked.
+    pub keeps_owner_out: bool,
 }
 
 /// The last path segment of an answer link. Its `Debug` shows nothing.

@@ -1,5 +1,6 @@
 //! The part of the store for people, their login links and their sessions.
 
+use domain::base::field::FieldError;
 use domain::base::ids::{SessionId, SuspensionId};
 use domain::people::person::PersonChange;
 use domain::people::preferences::Preferences;
@@ -32,8 +33,8 @@ pub trait Logins {
         person: Wanted<Named>,
         absence: Wanted<Option<OutOfOffice>>,
     ) -> Unit<'_, PersonView>;
-    /// For which time the person of a session is out of office.
-    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OwnAbsence>>;
+    /// For which time the person of a session is out of office, and what is wrong with the address of a deputy that the person has `typed`.
+    fn own_absence(&self, principal: Principal, typed: Option<String>) -> Unit<'_, (Option<OwnAbsence>, Option<FieldError>)>;
     /// The questions that wait for people who are out of office.
     fn awaited(&self) -> Unit<'_, Vec<Awaited>>;
     /// Moves the place of a person who is out of office to the deputy; false if it stays.
@@ -89,9 +90,9 @@ impl<B: Backend> Logins for B {
         self.decide("set_absence", move |rows, env| units::absence::set(rows, env, &principal, &person, &absence))
     }
 
-    fn own_absence(&self, principal: Principal) -> Unit<'_, Option<OwnAbsence>> {
+    fn own_absence(&self, principal: Principal, typed: Option<String>) -> Unit<'_, (Option<OwnAbsence>, Option<FieldError>)> {
         let now = self.clock().now();
-        self.authorized("own_absence", move |rows| units::absence::own(rows, &principal, now))
+        self.authorized("own_absence", move |rows| units::absence::own(rows, &principal, typed.as_deref(), now))
     }
 
     fn awaited(&self) -> Unit<'_, Vec<Awaited>> {

@@ -20,7 +20,7 @@ use crate::request::{Idempotency, NewPush};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, IntentRow, ListedErrands, RowsResult};
 use crate::span::TraceContext;
-use crate::stopped::open_stop;
+use crate::stopped::{open_stop, stop_of};
 use crate::stopping;
 
 /// How many errands of a list are counted.
@@ -123,10 +123,12 @@ pub struct Matter {
     pub said: Vec<EventView>,
     /// How the words that the caller just said were taken.
     pub heard: Heard,
-    /// The stop of the intent, while it is paused or parked.
+    /// The stop of the intent, while it is paused or parked, or its work is being ended.
     pub stop: Option<StopRecord>,
     /// Whether the caller may let the stopped intent go on. Only then may it see the id of the stop.
     pub may_resume: bool,
+    /// The stop by which another principal ended the work; absent while the intent has not ended, and if its agent gave it up.
+    pub ended_by: Option<Box<StopRecord>>,
 }
 
 /// How words of the caller were taken.
@@ -283,7 +285,18 @@ fn bare<R: ReadRows>(
         heard: Heard::default(),
         stop: open.as_ref().map(StopRecord::of),
         may_resume,
+        ended_by: ended_by(rows, row)?.map(Box::new),
     })
+}
+
+/// The stop by which another principal ended the work of an intent; `None` if the intent has not ended, or ended in another way.
+fn ended_by<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<StopRecord>> {
+    if row.intent.status != Status::Abandoned {
+        return Ok(None);
+    }
+    let Some(rid) = rows.newest_ending(row.rid)? else { return Ok(None) };
+    let ending = rows.suspension_at(rid)?;
+    Ok(Some(StopRecord::of(&stop_of(rows, &ending)?)))
 }
 
 /// The matter of an intent whose work a principal has just stopped or let go on. The agent above stops the work of other agents without

@@ -158,6 +158,8 @@ pub struct LeasedAlert {
     pub intent: IntentId,
     /// The name of the agent that asked.
     pub agent: String,
+    /// Whether people who have a place in the question may not answer, because they own the key that asked.
+    pub keeps_owner_out: bool,
     /// The time zone and the locale of the admin, as far as they are known.
     pub preferences: Preferences,
     pub leased_at: DateTime<Utc>,

@@ -9,7 +9,7 @@ use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, ResolutionReason};
 
-use crate::assigning::{counted_now, is_out_of_reach, listed, may_answer, signer_of};
+use crate::assigning::{counted_now, is_assigned_to, is_kept_out, listed, out_of_reach, signer_of};
 use crate::drafts::{permitted, standing};
 use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
@@ -142,15 +142,18 @@ fn view<R: ReadRows>(
     let needs = |assurance| question.required_assurance == Some(assurance);
     let person = listed(rows, &recipient)?;
     let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, person.as_ref())).transpose()?;
-    let may_answer = may_answer(rows, &row, &question, &recipient)?;
+    let owns_the_asker = is_kept_out(rows, &row, &question, &recipient)?;
+    let may_answer = !owns_the_asker && is_assigned_to(rows, &row.suspension.hands, &question, &recipient)?;
     // A question that one person answers is within reach of the one who reads this.
     let is_reached = may_answer && row.suspension.quorum.is_none();
-    let is_out_of_reach = !is_reached && is_out_of_reach(rows, &row, &question)?;
+    let out_of_reach = if is_reached { None } else { out_of_reach(rows, &row, &question)? };
     let drafts = if is_open { shown_drafts(rows, principal, &row, &question, now)? } else { Vec::new() };
     let response = suspension.ending.as_ref().and_then(|ending| ending.response.as_ref());
     let is_approved = question.proposal.as_ref().zip(response).is_some_and(|(proposal, value)| !proposal.is_refused_by(value));
-    let answer = if is_approved { rows.answer(&row)? } else { None };
-    let approved = answer.and_then(|(answer, _)| answer.proposal);
+    let is_read = is_approved || suspension.hands.answered_in_place;
+    let answer = if is_read { rows.answer(&row)?.map(|(answer, _)| answer) } else { None };
+    let in_place_of = answer.as_ref().and_then(|answer| answer.in_place_of.clone());
+    let approved = answer.and_then(|answer| answer.proposal).filter(|_| is_approved);
     let suspension = row.suspension;
     Ok(Some(LinkView {
         is_listed: person.is_some(),
@@ -163,10 +166,12 @@ fn view<R: ReadRows>(
         question,
         signer,
         may_answer,
-        is_out_of_reach,
+        owns_the_asker,
+        out_of_reach,
         waiting,
         messages,
         now,
+        in_place_of,
         approved,
         drafts,
         is_open,
@@ -195,7 +200,12 @@ fn shown_drafts<R: ReadRows>(
 pub(crate) fn login_warning<R: ReadRows>(rows: &mut R, question: &Question) -> RowsResult<Option<String>> {
     let Some(RequiredAssurance::Session | RequiredAssurance::RecentLogin) = question.required_assurance else { return Ok(None) };
     let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
-    for person in question.recipients_during(1..=attempts) {
+    let asked = question.recipients_during(1..=attempts);
+    // Of no one at all, the sentence would say that they are not listed.
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    for person in asked {
         if listed(rows, &person)?.is_some() {
             return Ok(None);
         }

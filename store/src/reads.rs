@@ -94,17 +94,17 @@ fn record_with<R: ReadRows>(
     record_of(rows, &row, question)
 }
 
-/// The record of a question. If it proposed an action and was answered, the record has the action as it was approved.
+/// The record of a question. If it was answered, the record has the action as it was approved, and the person in whose place it was answered.
 pub(crate) fn record_of<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<SuspensionRecord> {
     let record = SuspensionRecord::of(&row.suspension, question);
-    if question.proposal.is_none() || row.suspension.ending.is_none() {
-        return beside(rows, row, record);
-    }
-    let decided = rows.answer(row)?.and_then(|(answer, _)| answer.proposal);
-    match decided {
-        Some(decided) => Ok(record.deciding(decided)),
-        None => beside(rows, row, record),
-    }
+    let (ended, in_place) = (row.suspension.ending.is_some(), row.suspension.hands.answered_in_place);
+    let answer = if ended && (in_place || question.proposal.is_some()) { rows.answer(row)? } else { None };
+    let Some((answer, _)) = answer else { return beside(rows, row, record) };
+    let record = SuspensionRecord { in_place_of: answer.in_place_of, ..record };
+    Ok(match answer.proposal {
+        Some(decided) => record.deciding(decided),
+        None => record,
+    })
 }
 
 /// The record of a question, with the drafts that were left when it ended without an answer.

@@ -94,6 +94,8 @@ pub struct LeasedDelivery {
     pub waiting: u32,
     /// The time zone and the locale of the person whom a mail reaches, as far as they are known.
     pub preferences: Preferences,
+    /// The other person in whose place the recipient answers, if that person's place was handed on.
+    pub in_place_of: Option<String>,
     pub now: DateTime<Utc>,
 }
 

@@ -43,7 +43,8 @@ pub(crate) fn may<R: ReadRows>(
     Ok(authorize(principal, action, Object::Work(work)))
 }
 
-/// Whether a principal may let a stopped intent go on, as far as no rule of the operator keeps it apart from the agent.
+/// Whether a principal may let a stopped intent go on, as far as no rule of the operator keeps it apart from the agent. No principal lets work
+/// go on that is being ended.
 pub(crate) fn may_resume<R: ReadRows>(
     rows: &mut R,
     row: &IntentRow,
@@ -51,6 +52,9 @@ pub(crate) fn may_resume<R: ReadRows>(
     principal: &Principal,
     now: DateTime<Utc>,
 ) -> RowsResult<bool> {
+    if !stop.can_go_on() {
+        return Ok(false);
+    }
     let mut intent = row.intent.clone();
     if !is_at_home(principal, &intent) {
         intent.assigned = rows.assigned(row.rid)?;

@@ -105,7 +105,8 @@ impl Surroundings {
                 | Notice::Delivery
                 | Notice::Wake
                 | Notice::Redriven(_)
-                | Notice::Timer => {}
+                | Notice::Timer
+                | Notice::Directory => {}
             }
         }
     }

@@ -434,6 +434,60 @@ async fn work_is_paused_shown_and_resumed() {
     assert_eq!(unknown.status.code(), Some(3));
 }
 
+/// A person copies what a stop waits for from a terminal, and finds a stop by the intent as well: `placet pause` was given no other id.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_is_shown_and_logged_by_its_intent_and_by_its_own_id() {
+    let desk = Desk::open().await;
+    let agent = Api::new(desk.operator.base(), Some(&desk.key));
+    let intent = agent.active_intent().await.to_string();
+    let operator = async |arguments: &[&str]| desk.site.run(desk.with_key(desk.operator.key(), arguments)).await;
+    // A line may be broken between words.
+    let words = |finished: &Finished| finished.succeeded().split_whitespace().collect::<Vec<_>>().join(" ");
+
+    let trigger = json!({"kind": "review", "provider": "webhook", "match": {"events": ["ci.example.com/built"]}});
+    let timeout = json!({"duration_minutes": 5, "on_timeout": "fail"});
+    let conditions = json!({"on_event": "cli.ev", "trigger": trigger, "timeout": timeout});
+    let park = json!({"reason": "See docs.example.com.", "conditions": conditions});
+    let parked = agent.post(&format!("api/v1/intents/{intent}/park"), park).await.ok();
+    let id = text(&parked["id"]).to_owned();
+    for named in [&intent, &id] {
+        let shown = words(&operator(&["show", named]).await);
+        assert!(shown.starts_with(&format!("intent {intent} is parked (since ")), "{shown}");
+        let lines = "reason │ See docs[.]example[.]com. open, stage suspended event │ cli.ev trigger │ ci.example.com/built from │ webhook";
+        assert!(shown.contains(lines) && shown.ends_with(": then the work is given up"), "{shown}");
+        assert_eq!(shown.matches("until").count(), 1, "{shown}");
+        let logged = words(&operator(&["log", named]).await);
+        assert!(logged.contains("lifecycle.parked, ci") && logged.contains("fits together"), "{logged}");
+    }
+    // The name that was shown is that of the event.
+    let event = json!({"name": "cli.ev", "payload": {"at": "a.example"}});
+    assert_eq!(desk.operator.post("api/v1/events", event).await.ok()["woken"], 1);
+    let shown = words(&operator(&["show", &id]).await);
+    assert!(shown.starts_with(&format!("intent {intent} was parked at ")) && !shown.contains("until"), "{shown}");
+    assert!(shown.ends_with("an event let it go on event │ cli.ev input │ {\"at\":\"a.example\"}"), "{shown}");
+    for command in ["show", "log"] {
+        let refused = operator(&[command, &intent]).await;
+        assert!(refused.status.code() == Some(3) && refused.stderr.contains("an intent that is not stopped"), "{refused:?}");
+    }
+
+    let paused = line(&operator(&["pause", &intent, "--json"]).await);
+    let shown = words(&operator(&["show", &intent]).await);
+    assert!(shown.starts_with(&format!("intent {intent} is paused (since ")), "{shown}");
+    agent.post(&format!("api/v1/suspensions/{}/settle", text(&paused["id"])), json!({"stage": "quiescing"})).await.ok();
+    let again = words(&operator(&["pause", &intent]).await);
+    assert!(again.ends_with("its agent has acknowledged it, and has not stopped yet."), "{again}");
+    let reason = json!({"reason": "Another team does it."});
+    let stop = desk.operator.post(&format!("api/v1/intents/{intent}/stop"), reason).await.ok();
+    let shown = words(&operator(&["show", &intent]).await);
+    assert!(shown.starts_with(&format!("the work on intent {intent} is being ended (since ")), "{shown}");
+    assert!(shown.contains("open, stage quiescing") && shown.ends_with(": then the intent ends"), "{shown}");
+    let handoff = json!({"left": ["docs.example.com"]});
+    agent.post(&format!("api/v1/suspensions/{}/settle", text(&stop["id"])), json!({"handoff": handoff})).await.ok();
+    let shown = words(&operator(&["show", text(&stop["id"])]).await);
+    assert!(shown.starts_with(&format!("the work on intent {intent} was ended at ")), "{shown}");
+    assert!(shown.ends_with(": its agent had stopped handoff │ {\"left\":[\"docs.example.com\"]}"), "{shown}");
+}
+
 /// An erased answer is not told as an empty one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_erased_answer_is_told_as_erased() {

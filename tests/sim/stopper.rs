@@ -469,9 +469,12 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
         StopRefusal::IntentEnded { .. } => (ended.is_some(), "resumption of a closed intent"),
         StopRefusal::NotRunning { .. }
         | StopRefusal::NotStopped
+        | StopRefusal::QuestionEnded
+        | StopRefusal::NothingStopped { .. }
         | StopRefusal::Mismatch
         | StopRefusal::StatusIsHeld
         | StopRefusal::NothingBegins
+        | StopRefusal::HearsNothing { .. }
         | StopRefusal::TurnIsOver { .. }
         | StopRefusal::NoHandoff => (false, "stop refused"),
     };

@@ -22,6 +22,8 @@ pub(crate) struct ModelStops {
     pub(crate) last: &'static str,
     /// The ids of the stops that ended because the intent was abandoned, or its work was ended.
     closed: Vec<String>,
+    /// The stage of the stop that has just ended because the work is ended.
+    gave_way: Option<usize>,
     /// The ids of the stops by which the work was ended.
     pub(crate) endings: Vec<String>,
     /// The name of the principal that let the intent go on by telling of an event, with the id of the stop.
@@ -140,6 +142,9 @@ impl ModelIntent {
         let id = text(&payload["suspension_id"]);
         must!(!self.suspensions.contains_key(&id), "I14: one id for two suspensions");
         let stage = stage(payload)?;
+        let is_running = matches!(self.status.as_str(), "active" | "suspended_awaiting_input");
+        let reached = self.stops.gave_way.take().unwrap_or(if is_running { 0 } else { STAGES.len() - 1 });
+        must!(stage == reached, "I50: the work is ended at stage {stage}, and its agent had reached {reached}");
         let expires_at = time(&payload["expires_at"]);
         let is_dated = |given: i64| given == at + HANDOFF || self.is_dated_later && given < at + HANDOFF;
         must!(expires_at.is_none_or(is_dated), "I16: an agent has another time than was given to hand in what it has");
@@ -232,6 +237,8 @@ impl ModelIntent {
             "I16: work ended, and the time of an absence was not given back"
         );
         let (id, by, is_ending) = (open.id.clone(), payload["closed_by"].clone(), open.is_ending);
+        let gave_way = (cause == "stopped" && !is_ending).then_some(open.stage);
+        self.stops.gave_way = gave_way;
         self.stops.closed.push(id);
         // The stop that a controller ends together with the work is followed by the end of that.
         self.next_status = (is_ending || cause != "stopped").then_some("abandoned");

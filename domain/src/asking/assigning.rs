@@ -218,8 +218,9 @@ impl Quorum {
         let mut errors = Vec::new();
         let mut demand = |field: String, needed: u32, there_are: usize, whose: &str| {
             if there_are < needed as usize {
+                let people = if needed == 1 { "person" } else { "people" };
                 let message = format!(
-                    "demands {needed} people{whose}, and {there_are} may answer; the owner of the key that asks does not count"
+                    "demands {needed} {people}{whose}, and {there_are} may answer; the owner of the key that asks does not count"
                 );
                 errors.push(FieldError::new(field, "count", message));
             }
@@ -267,6 +268,15 @@ mod tests {
         let count = |field: &str| vec![(field.to_owned(), "count".to_owned())];
         assert_eq!(broken(json!({"people": people(ASSIGNEES_MAX + 1)})), count("assignees.people"));
         assert_eq!(broken(json!({"groups": groups(ASSIGNEES_MAX + 1)})), count("assignees.groups"));
+    }
+
+    #[test]
+    fn a_quorum_of_one_person_is_told_in_the_singular() {
+        let required_by_group = [("finance".to_owned(), 2)].into();
+        let quorum = Quorum { required_approvals: 1, required_refusals: 1, required_by_group, refusing: Vec::new() };
+        let messages: Vec<String> = quorum.can_be_met_by(&[]).unwrap_err().into_iter().map(|error| error.message).collect();
+        assert!(messages[0].starts_with("demands 1 person, and 0 may answer"), "{messages:?}");
+        assert!(messages[2].starts_with("demands 2 people of the group finance, and 0 may answer"), "{messages:?}");
     }
 
     #[test]

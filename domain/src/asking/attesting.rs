@@ -12,6 +12,7 @@ use crate::suspension::Resolution;
 use crate::suspension::stop::{Cause, Stop};
 use crate::wire::{
     LifecycleEvent, LifecycleProblem, LifecycleReceipt, LifecycleStamp, ResumptionReceipt, SuspensionReceipt, TriggerMatch,
+    as_in_a_record,
 };
 
 /// The kind of the receipts that an intent was stopped.
@@ -154,8 +155,13 @@ pub fn unknown() -> Vec<LifecycleProblem> {
     vec![problem(STAMP_DIFFERS, "handle", "this server shows you no such suspension")]
 }
 
-/// Compares a receipt with those that the log gives for its stop; no problem means that it says what the log says.
+/// Compares a receipt with those that the log gives for its stop; no problem means that it says what the log says. A receipt of an older
+/// server may have its conditions in the form of the log.
 pub fn check(receipt: &Map<String, Value>, known: &[LifecycleReceipt]) -> Vec<LifecycleProblem> {
+    let mut receipt = receipt.clone();
+    if let Some(conditions) = receipt.get_mut("conditions") {
+        as_in_a_record(conditions);
+    }
     let same_kind = |known: &Map<String, Value>| known.get("kind") == receipt.get("kind");
     let known = known.iter().filter_map(|known| match serde_json::to_value(known) {
         Ok(Value::Object(known)) => Some(known),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::base::field::FieldError;
 use crate::base::json;
-use crate::base::text::{quoted, truncated};
+use crate::base::text::{is_blank, quoted, truncated};
 use crate::suspension::stop::{
     Conditions, EVENT_NAME_MAX, OnTimeout, Provider, RESUME_INPUT_BYTES_MAX, TIMEOUT_MINUTES_MAX, TRIGGER_BYTES_MAX,
     TRIGGER_EVENTS_MAX, Timeout, Trigger,
@@ -81,6 +81,7 @@ fn present<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value>
 fn unknown(members: &Map<String, Value>, path: &str, known: &[&str], problems: &mut Problems) {
     let (last, others) = known.split_last().unwrap_or((&"", &[]));
     let expected = match others {
+        [] => (*last).to_owned(),
         [one] => format!("{one} or {last}"),
         _ => format!("{}, or {last}", others.join(", ")),
     };
@@ -202,10 +203,19 @@ fn timeout(value: &Value, problems: &mut Problems) -> Option<Timeout> {
     if input.is_some() && on_timeout.is_some_and(|action| action != OnTimeout::ResumeWithInput) {
         problems.add("timeout.input", "unsupported", "only the action resume_with_input has an input");
     }
-    if input.as_ref().is_some_and(|input| json::size(input) > RESUME_INPUT_BYTES_MAX) {
-        problems.add("timeout.input", "length", format!("must be at most {RESUME_INPUT_BYTES_MAX} bytes of JSON"));
+    if let Some(flaw) = input.as_ref().and_then(input_flaw) {
+        problems.add("timeout.input", "value", flaw);
     }
     Some(Timeout { duration_minutes: minutes?, on_timeout: on_timeout?, input })
+}
+
+/// Why a value cannot be the input with which work goes on.
+pub(super) fn input_flaw(input: &Value) -> Option<String> {
+    if input.as_str().is_some_and(is_blank) {
+        return Some("must not be a blank text; leave it out if the agent is given nothing".to_owned());
+    }
+    let is_too_large = json::size(input) > RESUME_INPUT_BYTES_MAX;
+    is_too_large.then(|| format!("must be at most {RESUME_INPUT_BYTES_MAX} bytes of JSON"))
 }
 
 #[cfg(test)]
@@ -255,6 +265,10 @@ mod tests {
         for name in ["a b".to_owned(), "ä".to_owned(), "x".repeat(201)] {
             is(json!({"on_event": name}), "conditions.on_event", rule);
         }
+        let event = json!({"trigger": {"kind": "k", "provider": "placet", "match": {"events": ["x"], "names": 1}}});
+        is(event, "conditions.trigger.match.names", "unknown field; expected events");
+        let input = json!({"timeout": {"duration_minutes": 1, "on_timeout": "resume_with_input", "input": "  "}});
+        is(input, "conditions.timeout.input", "must not be a blank text; leave it out if the agent is given nothing");
         let several = told(json!({"on_event": " ", "timeout": {"duration_minutes": 0, "x": 1}, "y": 1}));
         assert_eq!(several.len(), 4, "{several:?}");
     }

@@ -1,7 +1,6 @@
 //! Turns a request that stops an intent or lets it go on into a command, or names the fields that break rules.
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use crate::asking::{accepting, conditions};
 use crate::base::field::FieldError;
@@ -11,9 +10,7 @@ use crate::base::text::is_blank;
 use crate::intent::command::Command;
 use crate::intent::stop_command::StopCommand;
 use crate::people::principal::{Principal, Role};
-use crate::suspension::stop::{
-    EVENT_NAME_MAX, EVENT_PAYLOAD_BYTES_MAX, Fired, HANDOFF_BYTES_MAX, Provider, RESUME_INPUT_BYTES_MAX, ResumeOwner, Stage,
-};
+use crate::suspension::stop::{EVENT_NAME_MAX, EVENT_PAYLOAD_BYTES_MAX, Fired, HANDOFF_BYTES_MAX, Provider, ResumeOwner, Stage};
 use crate::wire::{FireRequest, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRequest};
 
 type Errors = Vec<FieldError>;
@@ -117,17 +114,9 @@ pub fn settling(suspension_id: SuspensionId, body: SettleRequest) -> Result<Comm
 pub fn resuming(suspension_id: SuspensionId, body: ResumeRequest, asked_at: DateTime<Utc>) -> Result<Command, Errors> {
     let ResumeRequest { input, continue_transcript, handle } = body;
     let input = input.filter(|input| !input.is_null());
-    if let Some(message) = input.as_ref().and_then(flaw) {
+    if let Some(message) = input.as_ref().and_then(conditions::input_flaw) {
         return Err(vec![FieldError::new("input", "value", format!("HARN-SUS-009: {message}"))]);
     }
     let continue_transcript = continue_transcript.unwrap_or(true);
     Ok(Command::Stop(Box::new(StopCommand::Resume { suspension_id, handle, input, continue_transcript, asked_at })))
-}
-
-fn flaw(input: &Value) -> Option<String> {
-    if input.as_str().is_some_and(is_blank) {
-        return Some("must not be a blank text; leave it out if the agent is given nothing".to_owned());
-    }
-    let is_too_large = json::size(input) > RESUME_INPUT_BYTES_MAX;
-    is_too_large.then(|| format!("must be at most {RESUME_INPUT_BYTES_MAX} bytes of JSON"))
 }

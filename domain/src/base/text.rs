@@ -24,6 +24,12 @@ pub fn visible(text: &str) -> String {
     without_empty_lines(&without_gaps(&inert(text, '\n')))
 }
 
+/// Whether a control that shows `text` as it is hides nothing of it: [`visible`] replaces no character and no gap of it.
+#[must_use]
+pub fn is_visible(text: &str) -> bool {
+    visible(text) == text.replace('\t', " ").replace("\r\n", "\n")
+}
+
 /// Makes `text` inert and puts it on one line: a line feed becomes a space.
 #[must_use]
 pub fn visible_line(text: &str) -> String {

@@ -8,11 +8,8 @@ use super::number::in_words;
 use super::shape::{Field, Format, Kind, Shape};
 use super::{ANSWER_BYTES_MAX, PATTERN_TEXT_MAX, Problem, Schema, TEXT_MAX, rules, segment};
 use crate::base::json;
-use crate::base::text::visible;
+use crate::base::text::is_visible;
 use crate::base::words::Language;
-
-/// How a code point begins that [`visible`] puts in the place of a character.
-const CODE_POINT: &str = "⟨U+";
 
 /// Every place where an answer breaks a rule; the places in the order of the text of their pointers.
 pub(super) fn answer(schema: &Schema, shape: &Shape, answer: &Value, language: Language) -> Vec<Problem> {
@@ -52,22 +49,17 @@ pub(super) fn defaults(schema: &Schema, shape: &Shape) -> Vec<Problem> {
         if !is_valid {
             problems.push(Problem::new(format!("{at}/default"), "default", "must be an answer that the field accepts"));
         }
-        // The control of a field cannot show code points in place of characters, so the person could not see what is sent.
-        if default.as_str().is_some_and(has_hidden) {
-            problems.push(Problem::new(
-                format!("{at}/default"),
-                "characters",
-                "must have no character that shows nothing or turns text around",
-            ));
-        }
+        let mut texts = default.as_array().into_iter().flatten().chain([default]).filter_map(Value::as_str);
+        problems.extend(texts.find_map(|text| hidden(format!("{at}/default"), text)));
     }
     problems
 }
 
-/// Whether a page shows code points in place of characters of this text.
-fn has_hidden(text: &str) -> bool {
-    let shown = |text: &str| text.matches(CODE_POINT).count();
-    shown(&visible(text)) > shown(text)
+/// The problem of a text of the agent that stands in a field at first. A control shows it as it is, with neither code points in the place of
+/// characters nor the lengths of gaps, so the person would send words that stand out of sight.
+pub(crate) fn hidden(pointer: String, text: &str) -> Option<Problem> {
+    let message = "must not have characters that people cannot see, nor long gaps: people may edit it";
+    (!is_visible(text)).then(|| Problem::new(pointer, "characters", message))
 }
 
 /// The place of a field in the schema, by its place in the answer.

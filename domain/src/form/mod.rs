@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+pub(crate) use self::check::hidden;
 pub use self::shape::{Bounds, Entry, Field, Format, Group, Kind, Lengths, Opt, Shape};
 pub use self::typed::{TICKED, Typed};
 use crate::base::field::FieldError;

@@ -167,10 +167,13 @@ impl Field {
             Kind::Text { .. } | Kind::Boolean | Kind::One(_) | Kind::Many { .. } => json!(trimmed),
             Kind::Number(_) => number::read(trimmed, language).map_err(|unread| ("type", unread.sentence(language)))?,
             Kind::Integer(_) => number::read(trimmed, language).map_err(|unread| match unread {
-                // A number with marks for thousands is a whole number that is written in another way.
-                Unread::Written(ref number) if !number.contains('.') => ("type", unread.sentence(language)),
-                Unread::TwoNumbers(..) => ("type", unread.sentence(language)),
-                Unread::NoNumber | Unread::Written(_) => ("type", language.whole_number_needed().to_owned()),
+                // With marks for thousands it is a whole number that is written in another way; a number with decimals is none for this field.
+                Unread::Written(number) | Unread::TwoNumbers(number, _) if !number.contains('.') => {
+                    ("type", language.whole_number_is_written(&number))
+                }
+                Unread::NoNumber | Unread::Written(_) | Unread::TwoNumbers(..) => {
+                    ("type", language.whole_number_needed().to_owned())
+                }
             })?,
         }))
     }

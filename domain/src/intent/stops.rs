@@ -34,7 +34,7 @@ pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now
         StopCommand::End { id, seconds, reason } => end(intent, *id, *seconds, reason.as_ref(), by, now)?,
         StopCommand::Resume { suspension_id, handle, input, continue_transcript, asked_at } => {
             let stop = open(intent, *suspension_id).map_err(|refusal| refusal.seen_at(*asked_at))?;
-            if stop.suspension.kind == Kind::Stopping {
+            if !stop.can_go_on() {
                 return Err(StopRefusal::Ending.into());
             }
             if handle.as_deref().is_some_and(|handle| SuspensionId::parse(handle) != Some(*suspension_id)) {
@@ -67,11 +67,11 @@ impl From<StopRefusal> for Refusal {
     }
 }
 
-/// Refuses to stop an intent that does not run.
+/// Refuses to pause or park an intent that does not run.
 fn not_running(intent: &Intent) -> StopRefusal {
     let why = match intent.stop.as_deref().map(|stop| stop.suspension.kind) {
         Some(Kind::Parked) => "is parked".to_owned(),
-        Some(Kind::Stopping) => "is being stopped".to_owned(),
+        Some(Kind::Stopping) => "is being ended".to_owned(),
         Some(_) => "is paused".to_owned(),
         None if intent.status == Status::SuspendedAwaitingInput => "waits for a person".to_owned(),
         None => format!("is {}", intent.status.as_str()),
@@ -201,11 +201,9 @@ fn end(
     let note = reason.cloned().or_else(|| Some("the work on the intent is ended".to_owned()));
     let question = intent.open.as_ref().map(|open| withdrawn(open, ResolutionReason::Withdrawn, note, by));
     let other = intent.stop.as_deref().map(|stop| closed_by(stop.suspension.id, Cause::Stopped, None, by));
-    let is_running = matches!(intent.status, Status::Active | Status::SuspendedAwaitingInput);
     let stopping = Stopping {
         suspension_id: id,
-        // Nothing runs while the intent is blocked, and nothing has begun in a draft.
-        stage: if is_running { Stage::Requested } else { Stage::Suspended },
+        stage: reached(intent),
         reason: reason.cloned(),
         expires_at: in_seconds.map(|given| now + seconds(given)),
         initiator: if by.role == Role::Agent { Initiator::Parent } else { Initiator::Operator },
@@ -227,6 +225,18 @@ fn end(
         });
     }
     Ok(events)
+}
+
+/// How far the agent has stopped at the moment at which the end of its work begins.
+fn reached(intent: &Intent) -> Stage {
+    let is_running = matches!(intent.status, Status::Active | Status::SuspendedAwaitingInput);
+    match intent.stop.as_deref() {
+        // The status is no measure of it: an agent that has not acknowledged a pause still runs, and its intent is blocked.
+        Some(stop) => stop.stage,
+        None if is_running => Stage::Requested,
+        // Nothing runs while the intent is blocked, and nothing has begun in a draft.
+        None => Stage::Suspended,
+    }
 }
 
 /// The end of a stop that is the end of its intent as well.
@@ -361,8 +371,7 @@ fn open(intent: &Intent, id: SuspensionId) -> Result<&Stop, StopRefusal> {
         return Ok(stop);
     }
     let Some(past) = intent.past_stop.as_deref().filter(|past| past.suspension.id == id) else {
-        // The id is that of a question.
-        return Err(StopRefusal::NotStopped);
+        return Err(no_stop(intent, id));
     };
     if intent.status.is_final() {
         return Err(StopRefusal::IntentEnded { status: intent.status.as_str().to_owned() });
@@ -377,6 +386,19 @@ fn open(intent: &Intent, id: SuspensionId) -> Result<&Stop, StopRefusal> {
         at: ending.map(|ending| ending.at),
         is_late: false,
     })
+}
+
+/// Why an id that is that of no stop of the intent is refused. Callers of other protocols may name no id at all.
+fn no_stop(intent: &Intent, id: SuspensionId) -> StopRefusal {
+    let status = intent.status.as_str().to_owned();
+    match intent.suspension(id) {
+        Some(question) if question.ending.is_some() => StopRefusal::QuestionEnded,
+        Some(_) => StopRefusal::NotStopped,
+        None if intent.status.is_final() => StopRefusal::IntentEnded { status },
+        // A question that was announced and has not come yet is one as well.
+        None if intent.open.is_some() || intent.status == Status::SuspendedAwaitingInput => StopRefusal::NotStopped,
+        None => StopRefusal::NothingStopped { status },
+    }
 }
 
 /// The change to `active` after the stop has ended, unless something else blocks the intent as well.

@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::base::field::FieldError;
 use crate::base::ids::PersonId;
 use crate::base::time;
-use crate::problem::Rejection;
 
 /// The longest time for which a person is out of office.
 pub const ABSENCE_MAX: TimeDelta = TimeDelta::days(366);
@@ -24,25 +24,22 @@ pub struct Absence {
 }
 
 impl Absence {
-    /// Reads the time of an absence.
-    ///
-    /// # Errors
-    ///
-    /// An end that is not after the beginning or is past already, or a time that is too long.
-    pub fn lasting(from: DateTime<Utc>, until: DateTime<Utc>, deputy: PersonId, now: DateTime<Utc>) -> Result<Self, Rejection> {
-        for (field, time) in [("from", from), ("until", until)] {
-            if !time::is_plain(time) {
-                return Err(Rejection::invalid(field, "range", time::MUST_BE_PLAIN));
-            }
+    /// What is wrong with the time of an absence: an end that is not after the beginning or is past already, or a time that is too long.
+    pub fn faults(&self, now: DateTime<Utc>) -> Vec<FieldError> {
+        let Self { from, until, .. } = *self;
+        let written = [("from", from), ("until", until)].into_iter().filter(|(_, time)| !time::is_plain(*time));
+        let written: Vec<_> = written.map(|(field, _)| FieldError::new(field, "calendar", time::MUST_BE_PLAIN)).collect();
+        if !written.is_empty() {
+            return written;
         }
         if until <= from || until <= now {
-            return Err(Rejection::invalid("until", "order", "must be after from, and in the future"));
+            return vec![FieldError::new("until", "order", "must be after from, and in the future")];
         }
         if until - from > ABSENCE_MAX {
             let message = format!("must be at most {} days after from", ABSENCE_MAX.num_days());
-            return Err(Rejection::invalid("until", "range", message));
+            return vec![FieldError::new("until", "range", message)];
         }
-        Ok(Self { from, until, deputy })
+        Vec::new()
     }
 
     /// Whether the person is out of office at this time.
@@ -70,7 +67,7 @@ mod tests {
     /// A time that cannot be written and read again would make the person's row unreadable.
     #[test]
     fn an_absence_is_in_years_that_can_be_written() {
-        let lasting = |from, until| Absence::lasting(from, until, PersonId(Uuid::from_u128(2)), at(3)).is_ok();
+        let lasting = |from, until| Absence { from, until, deputy: PersonId(Uuid::from_u128(2)) }.faults(at(3)).is_empty();
         let last: DateTime<Utc> = "9999-12-31T23:59:59.999999Z".parse().unwrap();
         assert!(lasting(last - TimeDelta::days(1), last) && !lasting(last - TimeDelta::days(1), last + TimeDelta::seconds(1)));
         let [late, leap] = ["9999-12-31T23:59:59-01:00", "2026-12-31T23:59:60Z"].map(|text| time::parse(text).unwrap());
@@ -79,9 +76,16 @@ mod tests {
 
     #[test]
     fn an_absence_has_an_end_in_the_future_and_a_bound() {
-        let lasting = |from, until| Absence::lasting(from, until, PersonId(Uuid::from_u128(2)), at(3)).is_ok();
+        let lasting = |from, until| Absence { from, until, deputy: PersonId(Uuid::from_u128(2)) }.faults(at(3)).is_empty();
         assert!(lasting(at(1), at(4)) && lasting(at(5), at(6)));
         assert!(!lasting(at(4), at(4)) && !lasting(at(1), at(3)) && !lasting(at(6), at(5)));
         assert!(lasting(at(4), at(4) + ABSENCE_MAX) && !lasting(at(4), at(5) + ABSENCE_MAX));
+        // The page has words for the bound alone under this rule.
+        let rules = |until| {
+            let faults = Absence { from: at(4), until, deputy: PersonId(Uuid::from_u128(2)) }.faults(at(3));
+            faults.into_iter().map(|fault| fault.rule).collect::<Vec<_>>()
+        };
+        let never = time::parse("9999-12-31T23:59:59-01:00").unwrap();
+        assert_eq!((rules(at(5) + ABSENCE_MAX), rules(never)), (vec!["range".to_owned()], vec!["calendar".to_owned()]));
     }
 }

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::base::field::FieldError;
 use crate::base::ids::PersonId;
 use crate::people::absence::Absence;
 use crate::people::person::Person;
 use crate::people::principal::Role;
-use crate::problem::Rejection;
 
 /// How many deputies are asked one after the other, if each of them is out of office as well.
 pub const DEPUTIES_MAX: usize = 5;
@@ -76,8 +76,11 @@ pub fn deputies(person: &Person, people: &[Person], now: DateTime<Utc>) -> Optio
 /// # Errors
 ///
 /// The person would be the own deputy, also by way of others who are out of office in the same time, or the deputy answers no questions.
-pub fn check_deputy(person: &Person, absence: &Absence, people: &[Person]) -> Result<(), Rejection> {
-    let refused = |rule, message: String| Err(Rejection::invalid("deputy", rule, message));
+pub fn check_deputy(person: &Person, absence: &Absence, people: &[Person]) -> Result<(), FieldError> {
+    let refused = |rule: &str, message: String| Err(FieldError::new("deputy", rule, message));
+    if people.iter().all(|person| person.id != absence.deputy) {
+        return refused("unknown", "must be a listed person".to_owned());
+    }
     // A deputy of a deputy is asked only in the time in which all before are out of office.
     let mut shared = *absence;
     let is_away = |other: &Absence| match shared.shared_with(other) {
@@ -89,7 +92,9 @@ pub fn check_deputy(person: &Person, absence: &Absence, people: &[Person]) -> Re
     };
     match follow(person.id, absence, people, is_away) {
         Ok(_) => Ok(()),
-        Err(NoDeputy::Gone) => refused("unknown", "must be a listed person, and so must each deputy of a deputy".to_owned()),
+        Err(NoDeputy::Gone) => {
+            refused("gone", "must not be out of office in the same time with a deputy who is no longer listed".to_owned())
+        }
         Err(NoDeputy::Auditor) => refused("role", "must be no auditor: auditors answer no questions".to_owned()),
         Err(NoDeputy::Circle) if absence.deputy == person.id => {
             refused("self", "must be another person than the one who is out of office".to_owned())
@@ -154,13 +159,12 @@ mod tests {
         assert!(deputies(&circle[0], &circle, at(3)).unwrap().is_ok(), "3 is there until then");
         let rule = |person: &Person, people: &[Person]| match check_deputy(person, &person.absence.unwrap(), people) {
             Ok(()) => "fits".to_owned(),
-            Err(Rejection::Invalid { errors }) => errors[0].rule.clone(),
-            Err(other) => panic!("{other:?}"),
+            Err(error) => error.rule,
         };
         assert_eq!(rule(&circle[0], &circle), "cycle", "it would be one at some time");
         assert_eq!(rule(&person(1, Some((1, 5, 1))), &circle), "self");
         assert_eq!(rule(&person(1, Some((1, 5, 9))), &circle), "unknown");
-        assert_eq!(rule(&person(4, Some((5, 6, 3))), &circle[2..]), "unknown", "the deputy's deputy is not listed");
+        assert_eq!(rule(&person(4, Some((5, 6, 3))), &circle[2..]), "gone", "the deputy's deputy is not listed");
         // 2 is back before 3 leaves, so 3 never sends a place of 1 back to 1.
         let partly = [person(1, Some((1, 9, 2))), person(2, Some((1, 3, 3))), person(3, Some((4, 6, 1)))];
         assert!((1..9).all(|hour| deputies(&partly[0], &partly, at(hour)).unwrap().is_ok()));

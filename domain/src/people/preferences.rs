@@ -92,10 +92,9 @@ impl TimeZone {
         self.0
     }
 
-    /// The time on the clocks of this zone, and the short name of the zone at this time. The result is in UTC in form alone.
-    pub fn clock(self, at: DateTime<Utc>) -> (DateTime<Utc>, String) {
-        let there = at.with_timezone(&self.0);
-        (there.naive_local().and_utc(), there.format("%Z").to_string())
+    /// The time on the clocks of this zone. The result is in UTC in form alone.
+    pub fn clock(self, at: DateTime<Utc>) -> DateTime<Utc> {
+        at.with_timezone(&self.0).naive_local().and_utc()
     }
 
     /// The moment at which the clocks of this zone show a time; the earlier one if they show it twice, because they are set back. `None` if
@@ -263,8 +262,8 @@ mod tests {
         }
         let berlin: TimeZone = "Europe/Berlin".parse().unwrap();
         let clock = |month| berlin.clock(Utc.with_ymd_and_hms(2026, month, 24, 23, 30, 0).unwrap());
-        assert_eq!(clock(11), (Utc.with_ymd_and_hms(2026, 11, 25, 0, 30, 0).unwrap(), "CET".to_owned()));
-        assert_eq!(clock(7), (Utc.with_ymd_and_hms(2026, 7, 25, 1, 30, 0).unwrap(), "CEST".to_owned()));
+        assert_eq!(clock(11), Utc.with_ymd_and_hms(2026, 11, 25, 0, 30, 0).unwrap());
+        assert_eq!(clock(7), Utc.with_ymd_and_hms(2026, 7, 25, 1, 30, 0).unwrap());
     }
 
     #[test]

@@ -8,6 +8,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::base::text::{is_visible, visible};
+
 /// The most bytes of the texts of one draft, with the names of its fields.
 pub const DRAFT_BYTES_MAX: usize = 64 * 1024;
 /// The most fields of one draft.
@@ -43,6 +45,16 @@ impl DraftValues {
         [&self.value, &self.comment, &self.reason].into_iter().all(is_blank) && self.fields.is_empty()
     }
 
+    /// The texts as they stand in the form of another person: a character that shows nothing as its code point, and a long gap as its length. A
+    /// control would show them as they are, and the person would send what stands out of sight.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let shown = |text: &String| if is_visible(text) { text.clone() } else { visible(text) };
+        let fields = self.fields.iter().map(|(name, text)| (name.clone(), shown(text))).collect();
+        let [value, comment, reason] = [&self.value, &self.comment, &self.reason].map(|text| text.as_ref().map(shown));
+        Self { value, fields, comment, reason }
+    }
+
     /// How many bytes the texts and the names of the fields have.
     pub fn bytes(&self) -> usize {
         let texts = [&self.value, &self.comment, &self.reason].into_iter().flatten().map(String::len);
@@ -59,4 +71,28 @@ pub struct Draft {
     pub at: DateTime<Utc>,
     /// What was typed.
     pub values: DraftValues,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text that one person typed stands in the form of another, who sends it under the own name.
+    #[test]
+    fn a_text_for_another_person_has_nothing_out_of_sight() {
+        let gap = format!("thanks{}and pay 500", " ".repeat(300));
+        let typed = DraftValues {
+            value: Some("pay \u{202e}005".to_owned()),
+            fields: [("/note".to_owned(), format!("sorry{}pay", "\n".repeat(40))), ("/sure".to_owned(), "on".to_owned())].into(),
+            comment: Some(gap),
+            reason: Some("a\r\n\tb".to_owned()),
+        };
+        let shown = typed.shown();
+        assert_eq!(shown.value.as_deref(), Some("pay ⟨U+202E⟩005"));
+        assert_eq!(shown.fields["/note"], "sorry\n⟨39 empty lines⟩\npay");
+        assert_eq!(shown.comment.as_deref(), Some("thanks⟨300 spaces⟩and pay 500"));
+        let rest = (&shown.fields["/sure"], &shown.reason);
+        assert_eq!(rest, (&typed.fields["/sure"], &typed.reason), "the rest stays as it was typed");
+        assert_eq!(shown.shown(), shown);
+    }
 }

@@ -28,6 +28,9 @@ pub struct Hands {
     /// Whether answers of people counted when the question ended without an answer. The answers are forgotten then, and this is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_answered: bool,
+    /// Whether the answer that ended the question was given in place of another person. The event of the answer names that person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered_in_place: bool,
 }
 
 /// A claim: others see that this person works on the question. They may answer all the same.

@@ -13,9 +13,8 @@ use utoipa::ToSchema;
 use crate::base::field::FieldError;
 use crate::base::json::{self, canonical};
 use crate::base::sealed::Hash;
-use crate::base::text::visible;
 use crate::base::words::Language;
-use crate::form::{Entry, Field, Problem, Schema, Shape, Typed, segment};
+use crate::form::{Entry, Field, Problem, Schema, Shape, Typed, hidden, segment};
 pub use crate::suspension::action::{action_digest, is_same};
 use crate::suspension::quorum::Counted;
 
@@ -128,18 +127,10 @@ impl Proposal {
         let Some(schema) = &self.editable else { return Ok(()) };
         let shape = schema.shape().map_err(in_proposal)?;
         // A person cannot edit what the page cannot show.
-        let hidden = |field: &Field| {
-            let text = at(action, &field.pointer)?.as_str()?;
-            let is_shown = visible(text) == text.replace('\t', " ").replace("\r\n", "\n");
-            (!is_shown).then(|| Problem {
-                pointer: field.pointer.clone(),
-                rule: "characters".to_owned(),
-                message: "must not have characters that people cannot see, nor long gaps: people may edit it".to_owned(),
-            })
-        };
-        let hidden: Vec<Problem> = shape.fields().filter_map(hidden).collect();
-        if !hidden.is_empty() {
-            return Err(in_proposal(hidden));
+        let unseen = |field: &Field| hidden(field.pointer.clone(), at(action, &field.pointer)?.as_str()?);
+        let unseen: Vec<Problem> = shape.fields().filter_map(unseen).collect();
+        if !unseen.is_empty() {
+            return Err(in_proposal(unseen));
         }
         schema.check(&Value::Object(only(action, &shape))).map_err(in_proposal)
     }

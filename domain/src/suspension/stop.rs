@@ -322,6 +322,11 @@ impl Stop {
         self.suspension.kind == Kind::Stopping || self.suspension.fallback_policy == FallbackPolicy::Fail
     }
 
+    /// Whether a principal can let the work go on at all: work that is being ended never goes on.
+    pub fn can_go_on(&self) -> bool {
+        self.suspension.kind != Kind::Stopping
+    }
+
     /// The credential whose stop it is: if it is an agent's, that agent may let the work go on.
     pub fn holder(&self) -> &Asker {
         self.taken_over_by.as_ref().unwrap_or(&self.suspension.asked_by)

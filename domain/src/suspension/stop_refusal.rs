@@ -4,12 +4,14 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::Kind;
+
 /// The reason.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(tag = "refusal", rename_all = "snake_case")]
 pub enum StopRefusal {
-    /// The intent does not run, so it cannot be stopped.
-    #[error("HARN-SUS-001: the intent {why}, so it cannot be stopped")]
+    /// The intent does not run, so it can be neither paused nor parked.
+    #[error("HARN-SUS-001: the intent {why}, so it can be neither paused nor parked")]
     NotRunning {
         /// Its state, in words that follow its subject.
         why: String,
@@ -20,6 +22,15 @@ pub enum StopRefusal {
     /// The named suspension is a question.
     #[error("HARN-SUS-003: the suspension is a question, which is answered or withdrawn, and not resumed")]
     NotStopped,
+    /// The named suspension is a question that has ended.
+    #[error("HARN-SUS-003: the suspension is a question, and it has ended")]
+    QuestionEnded,
+    /// Nothing of the intent is stopped, and it waits for no person.
+    #[error("HARN-SUS-003: the intent is {status} and is not stopped, so there is nothing to resume")]
+    NothingStopped {
+        /// Its status.
+        status: String,
+    },
     /// The handle is that of another suspension.
     #[error("HARN-SUS-004: suspension mismatch: the handle is not that of the suspension in the path")]
     Mismatch,
@@ -58,6 +69,12 @@ pub enum StopRefusal {
     /// Something would begin in an intent that is stopped.
     #[error("the intent is paused or parked, or its work is being ended: nothing begins in it until it is resumed")]
     NothingBegins,
+    /// A message came for the agent of an intent that is stopped.
+    #[error("{}, so its agent is told of no new work", standing(*kind))]
+    HearsNothing {
+        /// The kind of the stop.
+        kind: Kind,
+    },
     /// The turn of the agent is over, and the intent is paused.
     #[error("{}: until it is resumed, its agent changes neither its state nor its tasks", over(*is_broken_off))]
     TurnIsOver {
@@ -65,6 +82,14 @@ pub enum StopRefusal {
         #[serde(default)]
         is_broken_off: bool,
     },
+}
+
+fn standing(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Parked => "the intent is parked",
+        Kind::Stopping => "the work on the intent is being ended",
+        Kind::Paused | Kind::AwaitingInput | Kind::Approval | Kind::Escalation | Kind::Arbitration => "the intent is paused",
+    }
 }
 
 fn over(is_broken_off: bool) -> &'static str {
@@ -96,12 +121,14 @@ impl StopRefusal {
     pub fn harn_code(&self) -> Option<&'static str> {
         match self {
             Self::NotRunning { .. } => Some("HARN-SUS-001"),
-            Self::NotStopped => Some("HARN-SUS-003"),
+            Self::NotStopped | Self::QuestionEnded | Self::NothingStopped { .. } => Some("HARN-SUS-003"),
             Self::Mismatch => Some("HARN-SUS-004"),
             Self::Lost { is_late, .. } => Some(code_of(*is_late)),
             Self::TimeOver => Some("HARN-SUS-006"),
             Self::IntentEnded { .. } | Self::Ending => Some("HARN-SUS-010"),
-            Self::StatusIsHeld | Self::NoHandoff | Self::NothingBegins | Self::TurnIsOver { .. } => None,
+            Self::StatusIsHeld | Self::NoHandoff | Self::NothingBegins | Self::HearsNothing { .. } | Self::TurnIsOver { .. } => {
+                None
+            }
         }
     }
 }

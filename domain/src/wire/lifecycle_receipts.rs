@@ -59,7 +59,8 @@ pub struct SuspensionReceipt {
     /// The reason; null if there is none.
     pub reason: Option<String>,
     /// The conditions under which it goes on; absent if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "super::conditions", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::conditions::AskedConditions>)]
     pub conditions: Option<Conditions>,
     /// When it began.
     pub suspended_at: LifecycleStamp,

@@ -4,6 +4,7 @@
 mod access;
 mod assignments;
 mod broadcasts;
+mod conditions;
 mod config;
 mod coordinators;
 mod deliveries;
@@ -41,6 +42,8 @@ pub use self::access::{
 };
 pub use self::assignments::{AgentUnassigned, AssignAgentRequest, AssignmentList, AssignmentView};
 pub use self::broadcasts::{BroadcastFilter, BroadcastOutcome, BroadcastRequest, BroadcastResult, BroadcastView};
+pub use self::conditions::AskedConditions;
+pub(crate) use self::conditions::as_in_a_record;
 pub use self::config::{ServerConfigView, SuspensionConfigView};
 pub use self::coordinators::{
     CoordinatorDecisionView, CoordinatorView, CreateCoordinatorRequest, CreateDecisionRecordRequest, GuardrailsRequest,

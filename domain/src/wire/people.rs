@@ -1,7 +1,8 @@
 //! Bodies of requests and responses about people and their groups.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::PersonId;
@@ -11,6 +12,18 @@ use crate::people::group::Group;
 use crate::people::person::Person;
 use crate::people::principal::Role;
 
+/// Reads a role. A word that is no role is told the roles of people; a role that is for keys of programs is refused later, with this reason.
+fn role<'de, D: Deserializer<'de>>(input: D) -> Result<Role, D::Error> {
+    const OF_PEOPLE: &[&str] = &["auditor", "operator", "admin"];
+    let word = String::deserialize(input)?;
+    word.parse().map_err(|_| D::Error::unknown_variant(&word, OF_PEOPLE))
+}
+
+/// As [`role`], for a member that may be absent.
+fn some_role<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Role>, D::Error> {
+    role(input).map(Some)
+}
+
 /// `POST /api/v1/people`. Unknown fields are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +32,7 @@ pub struct AddPersonRequest {
     #[schema(max_length = 254, examples("ada@example.com"))]
     pub address: String,
     /// The person's role: `auditor`, `operator` or `admin`.
+    #[serde(deserialize_with = "role")]
     #[schema(value_type = String, pattern = "^(auditor|operator|admin)$", examples("operator"))]
     pub role: Role,
     /// The person's time zone: a name of the IANA database.
@@ -36,7 +50,7 @@ pub struct AddPersonRequest {
 #[serde(deny_unknown_fields)]
 pub struct ChangePersonRequest {
     /// The person's role from now on: `auditor`, `operator` or `admin`.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "some_role", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, pattern = "^(auditor|operator|admin)$", examples("auditor"))]
     pub role: Option<Role>,
     /// The person's time zone from now on: a name of the IANA database; null if it is not known.

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::EventView;
+use super::{EventView, as_in_a_record};
 use crate::base::name::is_same;
 use crate::intent::assignment::ASSIGNED;
 use crate::intent::body::{PAUSE_KEY, PatchOp};
@@ -104,10 +104,13 @@ fn holds(event_type: &str) -> bool {
     [PAUSED, PARKED, STOPPING].contains(&event_type)
 }
 
-/// Adds the state that shows a stop, or its end: `_pause` is the server's member of the state.
+/// Adds the state that shows a stop, or its end: `_pause` is the server's member of the state, with the conditions as the record has them.
 fn stopped(payload: Map<String, Value>, holds: bool) -> Map<String, Value> {
     let mut data = payload;
-    let shown = if holds { Value::Object(data.clone()) } else { Value::Null };
+    let mut shown = if holds { Value::Object(data.clone()) } else { Value::Null };
+    if let Some(conditions) = shown.get_mut("conditions") {
+        as_in_a_record(conditions);
+    }
     data.insert("old_state".to_owned(), json!({}));
     data.insert("new_state".to_owned(), json!({ PAUSE_KEY: shown }));
     data

@@ -154,7 +154,8 @@ pub struct StopRecord {
     #[serde(with = "crate::base::time::z")]
     pub suspended_at: DateTime<Utc>,
     /// The conditions under which it goes on; absent if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "super::conditions", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::conditions::AskedConditions>)]
     pub conditions: Option<Conditions>,
     /// When the time of the conditions is over, or that for handing in a document; absent if there is none.
     #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]

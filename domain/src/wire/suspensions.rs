@@ -234,6 +234,9 @@ pub struct SuspensionRecord {
     pub choice_description: Option<String>,
     /// The person who answered.
     pub responded_by: Option<String>,
+    /// The person in whose place this one answered; absent if no place was handed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place_of: Option<String>,
     /// When the person answered; set for answers only.
     #[serde(with = "crate::base::time::z_option")]
     pub responded_at: Option<DateTime<Utc>>,
@@ -437,6 +440,8 @@ impl SuspensionRecord {
             choice_label: choice.map(|choice| choice.label.clone()),
             choice_description: choice.and_then(|choice| choice.description.clone()),
             responded_by: answered.and_then(|ending| ending.by.clone()),
+            // The event of the answer says it. A store adds it.
+            in_place_of: None,
             responded_at: answered.map(|ending| ending.at),
             resolution: ending.map(|ending| ending.resolution),
             resolution_reason: ending.and_then(|ending| ending.reason),

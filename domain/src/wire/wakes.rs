@@ -34,11 +34,11 @@ pub struct WakeData {
     pub intent_id: IntentId,
     /// The kind of the suspension.
     pub kind: Kind,
-    /// The agent that asked or parked its work; for a pause, the creator of the intent.
+    /// The agent that asked or parked its work; for a pause and an end of work, the one that created the intent.
     pub agent: String,
     /// How it ended, in the word that the record of the suspension has.
     pub resolution: WakeResolution,
-    /// The kind of ending behind `cancelled`.
+    /// The kind of ending behind `cancelled`; for a question alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_reason: Option<ResolutionReason>,
     /// Why a stop ended.
@@ -89,7 +89,8 @@ impl WakeView {
                 kind: suspension.kind,
                 agent,
                 resolution,
-                resolution_reason: ending.reason,
+                // The record of a stop has a cause in its place.
+                resolution_reason: ending.reason.filter(|_| !suspension.kind.is_stop()),
                 cause: gone.map(|gone| gone.cause),
                 event: gone.and_then(|gone| gone.event.clone()),
                 continue_transcript: gone.map(|gone| gone.continue_transcript),

@@ -131,7 +131,7 @@ fn standard(Json(mut body): Json) -> Json {
 /// work on the intent. If the work is being ended, the intent ends with the second one, and keeps the `handoff`.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/settle", tag = "lifecycle", request_body = SettleRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_suspended`: the suspension is a question; `already_resolved`, `not_active`, `expired`: it has ended; `not_stopping`: a `handoff` for work that goes on; `version_conflict`"), (status = 422)))]
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_suspended`: the suspension is an open question, or nothing is stopped; `already_resolved`: the stop was resumed before, or is a question that has ended; `not_active`: the intent has ended, or the end of its work has taken the place of this stop; `expired`: its time was over; `not_stopping`: a `handoff` for work that goes on; `version_conflict`"), (status = 422)))]
 pub(super) async fn settle(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
@@ -144,7 +144,7 @@ pub(super) async fn settle(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Lets a paused intent go on. The agent whose work is paused never does this, nor does a key of its owner.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/resume", tag = "lifecycle", request_body = ResumeRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`forbidden`: the agent whose work is paused, a key of its owner, or a role that does not resume"), (status = 404), (status = 409, description = "`not_suspended`: the suspension is a question; `suspension_mismatch`: the handle is another one; `already_resolved`: it was resumed before; `not_active`: the intent has ended; `version_conflict`"), (status = 422)))]
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`forbidden`: the agent whose work is paused, a key of its owner, or a role that does not resume"), (status = 404), (status = 409, description = "`not_suspended`: the suspension is an open question, or nothing is stopped; `suspension_mismatch`: the handle is another one; `already_resolved`: it was resumed before, or is a question that has ended; `not_active`: the intent has ended, or its work is being ended; `expired`: its time was over; `version_conflict`"), (status = 422)))]
 pub(super) async fn resume(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;

@@ -59,7 +59,7 @@ pub(super) struct StatusArgs {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct LogOf {
-    /// The question's short id, as the list shows it, or its whole id.
+    /// The question's short id, as the list shows it, or its whole id; or the id of a stop, or of an intent that is stopped.
     id: Option<String>,
     /// Show the server's own log instead: who made, imported and revoked keys. For the key of an admin or an auditor.
     #[arg(long)]
@@ -132,11 +132,14 @@ pub(super) async fn log(args: LogArgs) -> ExitCode {
     })
 }
 
-/// Prints the events of the question's intent, and verifies their hash chain.
+/// Prints the events of the intent of a question or of a stop, and verifies their hash chain.
 async fn logged(args: &LogArgs, id: &str) -> anyhow::Result<()> {
     let remote = args.remote.connect("log", READERS)?;
-    let question = question::find(&remote, id).await?;
-    let events = remote.heard(remote.client.events(question.intent_id)).await.map_err(|error| remote.failed(error))?;
+    let intent = match stops::read(&remote, id).await? {
+        Some(stop) => stop.intent_id,
+        None => question::find(&remote, id).await?.intent_id,
+    };
+    let events = remote.heard(remote.client.events(intent)).await.map_err(|error| remote.failed(error))?;
     let whole: Vec<Value> = events.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     if args.json {
         for event in shortened(&events)? {

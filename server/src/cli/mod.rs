@@ -81,9 +81,9 @@ enum Command {
     Answer(answer::AnswerArgs),
     /// List questions: those that are open, or all.
     List(look::ListArgs),
-    /// Show one question whole, open or ended; by the id of a pause, a park or an end of work, that.
+    /// Show one question whole, open or ended; by the id of a pause, a park or an end of work, or of an intent that is stopped, that stop.
     Show(question::QuestionArgs),
-    /// Show the log of a question, or of the server itself, and check its chain of hashes.
+    /// Show the log of a question, of stopped work, or of the server itself, and check its chain of hashes.
     Log(look::LogArgs),
     /// Withdraw a question, with a key of the agent that asked it or an admin's.
     Withdraw(steer::WithdrawArgs),

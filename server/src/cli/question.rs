@@ -41,7 +41,7 @@ const KEY_CHARS_MAX: usize = 80;
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct QuestionArgs {
-    /// The question's short id, as the list shows it, or its whole id.
+    /// The question's short id, as the list shows it, or its whole id; for `show` also the id of a stop, or of an intent that is stopped.
     pub(super) id: String,
     /// Print JSON.
     #[arg(long)]

@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::fields::Fields;
 use super::keys::hash;
 use super::problem::Failure;
+use super::wording::in_words_of_json;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
@@ -100,8 +101,19 @@ pub(crate) struct Json(pub(crate) Value);
 
 impl Json {
     /// Reads the body of a request as JSON: another type (415) is refused before malformed JSON (422). A body that is too slow
-    /// (408) or too large (413) was refused before the request got its place.
+    /// (408) or too large (413) was refused before the request got its place. An absent body counts as an empty object: `cancel` and
+    /// `release` need none.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        Self::read(request, b"{}")
+    }
+
+    /// As [`Json::of`], and an absent body is malformed.
+    pub(crate) fn present(request: &HttpRequest) -> Result<Self, Failure> {
+        Self::read(request, b"")
+    }
+
+    /// Reads the body of a request; `absent` stands for a body that is not there.
+    fn read(request: &HttpRequest, absent: &[u8]) -> Result<Self, Failure> {
         // The memory that was counted for the body is given back here. From now on the limits of the fields bound its values.
         let Body { bytes, .. } = received(request)?;
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
@@ -112,8 +124,7 @@ impl Json {
         if !is_json {
             return Err(Failure::edge(edge::UNSUPPORTED_MEDIA, "send the body as application/json"));
         }
-        // An absent body counts as an empty object: `cancel` and `release` need none.
-        let bytes = if bytes.is_empty() { &b"{}"[..] } else { &bytes[..] };
+        let bytes = if bytes.is_empty() { absent } else { &bytes[..] };
         json::parse(bytes)
             .map(Self)
             .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
@@ -129,7 +140,7 @@ impl Json {
         let read = serde_ignored::deserialize(fields, |path| ignored.push(path.to_string()));
         let body = read.map_err(|error| {
             let message = error.to_string();
-            vec![FieldError::new(field(&track.path().to_string(), &message), rule(&message), message)]
+            vec![FieldError::new(field(&track.path().to_string(), &message), rule(&message), in_words_of_json(&message))]
         })?;
         let unmet = given.into_iter().filter(|name| ignored.iter().any(|path| path == name));
         let errors: Vec<FieldError> = unmet.map(|name| FieldError::new(name, UNSUPPORTED, UNMET)).collect();

@@ -30,4 +30,5 @@ pub(crate) mod streams;
 pub(crate) mod trace;
 pub(crate) mod turns;
 pub(crate) mod vault;
+mod wording;
 pub(crate) mod write;

@@ -119,8 +119,19 @@ pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Page
 }
 
 /// The page; `typed` is what was sent before an error.
-async fn page(session: &Session, shared: &Shared, pages: &Pages, typed: Option<Form>, errors: Vec<FieldError>) -> HttpResponse {
-    let Ok(away) = shared.store.own_absence(session.principal.clone()).await else { return pages.cannot_read() };
+async fn page(
+    session: &Session,
+    shared: &Shared,
+    pages: &Pages,
+    typed: Option<Form>,
+    mut errors: Vec<FieldError>,
+) -> HttpResponse {
+    // If a time could not be read, the store has not looked at the deputy yet. What is wrong is told together.
+    let is_untold = !errors.is_empty() && errors.iter().all(|error| error.field != "deputy");
+    let deputy = typed.as_ref().filter(|_| is_untold).map(|typed| typed.deputy.clone());
+    let found = shared.store.own_absence(session.principal.clone(), deputy).await;
+    let Ok((away, fault)) = found else { return pages.cannot_read() };
+    errors.extend(fault);
     let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let typed = typed.unwrap_or_else(|| Form::of(away.as_ref().map(|own| &own.away), shared.clock.now(), pages.manner()));
     let html = AbsencePage { page: pages.plain(), visitor: session.visitor(pages), away, typed, problems: errors }.render();

@@ -32,14 +32,14 @@ use store::{LinkView, Request, Signer, StoreError, Target, Unreadable};
 use super::Pages;
 use super::ended::{ending, silence};
 use super::form::{Form, Sent, seen};
-use super::hands::hands;
+use super::hands::{HandButton, hands};
 use super::reasons::{Reasons, comment};
 use super::scripts::{ANSWER, PASSKEY, TIMES, UNLOCK};
 use super::session::see_other;
 use super::signature::usable;
 use super::view::{
     Answers, Asked, Choices, CountedShown, FieldProblem, FormError, GroundsShown, Kept, Next, OpenQuestion, Outcome,
-    PasskeyNeeded, PlanRow, QuorumShown, Reading, Timeline, Trouble, UnknownLink,
+    PasskeyNeeded, PlanRow, QuorumShown, Reading, Trouble, UnknownLink,
 };
 use super::way::Way;
 use super::{drafting, drafts, proposing};
@@ -65,8 +65,6 @@ struct Shown<'a> {
     error: Option<FormError>,
     /// The part of the form that was kept over a login.
     kept: Option<Kept>,
-    /// The history of the question so far, for a person who logged in.
-    timeline: Option<Box<Timeline>>,
     /// The address of the person whose draft stands in the form.
     drafted: Option<String>,
     /// Whether the form was sent, although nothing was remarked on it.
@@ -78,16 +76,7 @@ struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// The question with a form on which nothing was remarked.
     fn of(form: &'a Form) -> Self {
-        Self {
-            form,
-            reading: Reading::Begun,
-            error: None,
-            kept: None,
-            timeline: None,
-            drafted: None,
-            is_typed: false,
-            next: None,
-        }
+        Self { form, reading: Reading::Begun, error: None, kept: None, drafted: None, is_typed: false, next: None }
     }
 }
 
@@ -118,8 +107,7 @@ pub(super) async fn page_for(request: &HttpRequest, shared: &Shared, pages: &Pag
     }
     let reading = Reading::of_query(request.query_string());
     let (form, kept, drafted) = way.typed_before(link, (pages.typist(request), pages.language()), shared).await;
-    let timeline = way.timeline(link, shared).await;
-    open_page(request, shared, pages, way, link, Shown { reading, kept, timeline, drafted, next, ..Shown::of(&form) })
+    open_page(request, shared, pages, way, link, Shown { reading, kept, drafted, next, ..Shown::of(&form) }).await
 }
 
 /// Notes for the audit pages that the link opened the page. The page does not wait for the note, and is shown without it.
@@ -257,32 +245,34 @@ pub(super) async fn sent_by(
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
+    if let Some(error) = form.sent_twice(link, pages.language()) {
+        return if link.is_open {
+            refused(request, shared, pages, way, link, form, (error, StatusCode::UNPROCESSABLE_ENTITY)).await
+        } else {
+            to_outcome(request)
+        };
+    }
     let reading = Reading::of_query(request.query_string());
     if reading != Reading::Begun {
-        return read_on(request, shared, pages, way, link, (form, reading));
+        return read_on(request, shared, pages, way, link, (form, reading)).await;
     }
     let Some(button) = &form.draft else { return answered(request, shared, pages, way, link, form).await };
     if !link.is_open {
         return to_outcome(request);
     }
-    let page = |shown: Shown<'_>, link: &LinkView| open_page(request, shared, pages, way, link, shown);
-    // The words of one person are not shown to another.
-    let nothing = Form::default();
     if !way.fits(form, request, pages) {
-        let is_anothers = way.is_anothers(form);
-        let (form, error) = if is_anothers { (&nothing, FormError::OtherPerson) } else { (form, FormError::PageTooOld) };
-        let shown = Shown { reading: Reading::Everything, error: Some(error), ..Shown::of(form) };
-        return with(page(shown, link), StatusCode::FORBIDDEN);
+        return refused(request, shared, pages, way, link, form, (FormError::PageTooOld, StatusCode::FORBIDDEN)).await;
     }
     let shown = Shown { reading: Reading::ToTheEnd, ..Shown::of(form) };
     match button {
         drafts::DraftButton::Take(author) => match link.drafts.iter().find(|draft| draft.by == *author) {
             Some(draft) => {
-                let taken = drafting::taking(form, draft, link);
-                page(Shown { form: &taken, drafted: Some(draft.by.clone()), ..shown }, link)
+                let taken = drafting::taking_over(form, draft, link);
+                let shown = Shown { form: &taken, drafted: Some(draft.by.clone()), ..shown };
+                open_page(request, shared, pages, way, link, shown).await
             }
             // The draft was taken back, or its author may not answer any more. The form stays as it was typed.
-            None => page(Shown { error: Some(FormError::DraftIsGone), ..shown }, link),
+            None => refused(request, shared, pages, way, link, form, (FormError::DraftIsGone, StatusCode::OK)).await,
         },
         drafts::DraftButton::Save => {
             let from = (way.principal(link), pages.typist(request));
@@ -291,18 +281,45 @@ pub(super) async fn sent_by(
                     way.forget(link, shared).await;
                     let saved = !drafting::typed(form, link).is_empty();
                     let shown = Shown { drafted: saved.then(|| link.recipient.to_lowercase()), ..shown };
-                    page(shown, &LinkView { drafts, ..link.clone() })
+                    open_page(request, shared, pages, way, &LinkView { drafts, ..link.clone() }, shown).await
                 }
                 Err(None) => to_outcome(request),
-                Err(Some((error, status))) => with(page(Shown { error: Some(error), ..shown }, link), status),
+                Err(Some(error)) => refused(request, shared, pages, way, link, form, error).await,
             }
         }
     }
 }
 
+/// Shows the question again with the form, because of this error, or because the page was made for another person.
+async fn refused(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    way: &Way,
+    link: &LinkView,
+    form: &Form,
+    error: (FormError, StatusCode),
+) -> HttpResponse {
+    // Only a page that showed the whole question has a nonce. So if the nonce fits, the answers need not be locked again.
+    let fits = way.fits(form, request, pages);
+    let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
+    // The words of one person are not shown to another.
+    let nothing = Form::default();
+    let is_anothers = !fits && way.is_anothers(form);
+    let form = if is_anothers { &nothing } else { form };
+    let (error, status) = if is_anothers { (FormError::OtherPerson, StatusCode::FORBIDDEN) } else { error };
+    let shown = Shown { reading, error: Some(error), ..Shown::of(form) };
+    let mut page = open_page(request, shared, pages, way, link, shown).await;
+    *page.status_mut() = status;
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    }
+    page
+}
+
 /// Shows more of a long question, with what was typed beside the part that was shown. Nothing is decided, so the form needs no nonce: a page
 /// that leaves text out has none.
-fn read_on(
+async fn read_on(
     request: &HttpRequest,
     shared: &Shared,
     pages: &Pages,
@@ -316,15 +333,7 @@ fn read_on(
     // The words of one person are not shown to another.
     let nothing = Form::default();
     let form = if way.is_anothers(form) { &nothing } else { form };
-    open_page(request, shared, pages, way, link, Shown { reading, is_typed: true, ..Shown::of(form) })
-}
-
-fn with(mut page: HttpResponse, status: StatusCode) -> HttpResponse {
-    *page.status_mut() = status;
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
-    }
-    page
+    open_page(request, shared, pages, way, link, Shown { reading, is_typed: true, ..Shown::of(form) }).await
 }
 
 /// Takes the answer in a form.
@@ -336,37 +345,40 @@ async fn answered(
     link: &LinkView,
     form: &Form,
 ) -> HttpResponse {
-    // Only a page that showed the whole question has a nonce. So if the nonce fits, the answers need not be locked again.
-    let fits = way.fits(form, request, pages);
-    let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
-    let again = |error: FormError, status: StatusCode| {
-        // The words of one person are not shown to another.
-        let nothing = Form::default();
-        let form = if error == FormError::OtherPerson { &nothing } else { form };
-        let shown = Shown { reading, error: Some(error), ..Shown::of(form) };
-        let mut page = open_page(request, shared, pages, way, link, shown);
-        *page.status_mut() = status;
-        page
-    };
+    match recorded(request, shared, pages, way, link, form).await {
+        Ok(page) => page,
+        Err(error) => refused(request, shared, pages, way, link, form, error).await,
+    }
+}
+
+/// Gives the answer in a form to the store; else the error of the page that comes back.
+async fn recorded(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    way: &Way,
+    link: &LinkView,
+    form: &Form,
+) -> Result<HttpResponse, (FormError, StatusCode)> {
     // If the question has ended, its outcome is shown instead of the form.
     let ended = !link.is_open;
+    let fits = way.fits(form, request, pages);
     let (typed, named) = typed(form, link, pages.language());
     let value = match typed {
-        _ if !fits && ended => return to_outcome(request),
-        _ if !fits && way.is_anothers(form) => return again(FormError::OtherPerson, StatusCode::FORBIDDEN),
-        _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
-        Err(_) if ended => return to_outcome(request),
-        Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
+        _ if !fits && ended => return Ok(to_outcome(request)),
+        _ if !fits => return Err((FormError::PageTooOld, StatusCode::FORBIDDEN)),
+        Err(_) if ended => return Ok(to_outcome(request)),
+        Err(error) => return Err((error, StatusCode::UNPROCESSABLE_ENTITY)),
         Ok(value) => value,
     };
     let named = match named {
-        Err(_) if ended => return to_outcome(request),
+        Err(_) if ended => return Ok(to_outcome(request)),
         Err(error) => {
             let status = proposing::status(&error);
-            return again(error, status);
+            return Err((error, status));
         }
         Ok(_) if !ended && !form.takes_back && form.hand.is_none() && !form.saw(link) => {
-            return again(FormError::Answered, StatusCode::CONFLICT);
+            return Err((FormError::Answered, StatusCode::CONFLICT));
         }
         Ok(named) => named,
     };
@@ -376,14 +388,20 @@ async fn answered(
     };
     match shared.store.execute(wanted).await {
         Ok(_) => {
-            let shown = Shown { reading, ..Shown::of(form) };
             let still_open = way.still_answering(link, form, shared).await;
-            still_open.map_or_else(|| see_other(request.path()), |now| open_page(request, shared, pages, way, &now, shown))
+            let Some(now) = still_open else { return Ok(see_other(request.path())) };
+            // Only a page that showed the whole question has a nonce, so the answers need not be locked again.
+            let shown = Shown { reading: Reading::ToTheEnd, ..Shown::of(form) };
+            Ok(open_page(request, shared, pages, way, &now, shown).await)
         }
-        Err(StoreError::Rejected(Rejection::Invalid { errors })) if form.hand.is_some() => {
-            again(FormError::not_handed(&errors), StatusCode::UNPROCESSABLE_ENTITY)
+        Err(StoreError::Rejected(Rejection::Invalid { errors })) if let Some(button) = form.hand => {
+            Err((button.refused(&errors, form.typed_hands()), StatusCode::UNPROCESSABLE_ENTITY))
         }
-        Err(StoreError::Rejected(refused)) if let Some((error, status)) = refusal(&refused, link, pages) => again(error, status),
+        Err(StoreError::Rejected(Rejection::SelfResponse)) => {
+            let chooses = form.hand == Some(HandButton::Reassign) && !link.owns_the_asker;
+            Err((FormError::OwnQuestion { chooses }, StatusCode::FORBIDDEN))
+        }
+        Err(StoreError::Rejected(rejection)) if let Some(error) = refusal(&rejection, link, pages) => Err(error),
         Err(StoreError::Rejected(Rejection::AssuranceTooLow { required, .. })) => {
             let is_kept = form.keep(link.suspension.id, &link.recipient, pages.typist(request), shared).await;
             let error = match required {
@@ -391,15 +409,13 @@ async fn answered(
                 RequiredAssurance::Session => FormError::NoLogin { is_kept, is_old: false },
                 RequiredAssurance::RecentLogin => FormError::NoLogin { is_kept, is_old: way.session().is_some() },
             };
-            again(error, StatusCode::FORBIDDEN)
+            Err((error, StatusCode::FORBIDDEN))
         }
-        Err(StoreError::Rejected(_)) => to_outcome(request),
+        Err(StoreError::Rejected(_)) => Ok(to_outcome(request)),
         Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Damaged(_) | StoreError::Failed(_))) => {
             // The page may say that nothing was recorded only after `Held`: with this error the store has written nothing.
             let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
-            let mut page = again(told, StatusCode::SERVICE_UNAVAILABLE);
-            page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
-            page
+            Err((told, StatusCode::SERVICE_UNAVAILABLE))
         }
     }
 }
@@ -431,7 +447,7 @@ fn refusal(rejection: &Rejection, link: &LinkView, pages: &Pages) -> Option<(For
     if let Rejection::PasskeyRefused { reason } = rejection {
         return Some((FormError::PasskeyRefused(reason.words(pages.language())), StatusCode::FORBIDDEN));
     }
-    let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::SelfResponse | Rejection::Forbidden { .. });
+    let is_anothers = matches!(rejection, Rejection::NotAssigned | Rejection::Forbidden { .. });
     is_anothers.then_some((FormError::NotAssigned, StatusCode::FORBIDDEN))
 }
 
@@ -475,15 +491,16 @@ fn to_outcome(request: &HttpRequest) -> HttpResponse {
     see_other(&format!("{}?{TRIED}", request.path()))
 }
 
-fn open_page(
+async fn open_page(
     request: &HttpRequest,
     shared: &Shared,
     pages: &Pages,
     way: &Way,
     link: &LinkView,
-    Shown { form, reading, error, kept, timeline, drafted, is_typed, next }: Shown<'_>,
+    Shown { form, reading, error, kept, drafted, is_typed, next }: Shown<'_>,
 ) -> HttpResponse {
     let language = pages.language();
+    let timeline = way.timeline(link, shared).await;
     let is_typed = is_typed || error.is_some() || kept.is_some() || drafted.is_some() || form.hand.is_some();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let proposal = proposing::shown(link, form, is_typed, pages.language());
@@ -512,7 +529,8 @@ fn open_page(
         reading,
         assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(pages.language())).unwrap_or_default(),
         may_answer: link.may_answer,
-        is_out_of_reach: link.is_out_of_reach,
+        owns_the_asker: link.owns_the_asker,
+        out_of_reach: link.out_of_reach,
         quorum: quorum(link),
         hands: hands(link, form.typed_hands()),
         passkey: passkey(request, pages, link),

@@ -395,8 +395,9 @@ pub(super) async fn export(request: HttpRequest, payload: Payload, shared: Data<
     };
     let fields = url::form_urlencoded::parse(&body.bytes);
     let (nonces, wishes): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| name == "nonce");
-    if !nonces.iter().any(|(_, nonce)| session.fits(nonce, &pages)) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    // Nothing was typed that could be sent again. The export itself refuses another field that comes twice.
+    if !matches!(&nonces[..], [(_, nonce)] if session.fits(nonce, &pages)) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignPage);
     }
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&wishes).finish();
     let name = format!("attachment; filename=\"{}\"", file_name(&wishes));

@@ -46,7 +46,8 @@ pub(super) async fn save(
             let is_kept = form.keep(id, &link.recipient, from, shared).await;
             (FormError::NoLogin { is_kept, is_old: false }, StatusCode::FORBIDDEN)
         }
-        StoreError::Rejected(Rejection::NotAssigned | Rejection::SelfResponse | Rejection::Forbidden { .. }) => {
+        StoreError::Rejected(Rejection::SelfResponse) => (FormError::OwnQuestion { chooses: false }, StatusCode::FORBIDDEN),
+        StoreError::Rejected(Rejection::NotAssigned | Rejection::Forbidden { .. }) => {
             (FormError::NotAssigned, StatusCode::FORBIDDEN)
         }
         StoreError::Rejected(_) => return Err(None),
@@ -87,7 +88,7 @@ pub(super) fn typed(form: &Form, link: &LinkView) -> DraftValues {
 }
 
 /// The form with the texts of a draft in place of its own. Where the draft has no text, the own one stays.
-pub(super) fn taking(form: &Form, draft: &Draft, link: &LinkView) -> Form {
+fn taking(form: &Form, draft: &Draft, link: &LinkView) -> Form {
     let DraftValues { value, fields, comment, reason } = draft.values.clone();
     let fields = match &link.question.proposal {
         Some(proposal) => edited(&proposal.shape(), &form.fields, &fields),
@@ -102,6 +103,11 @@ pub(super) fn taking(form: &Form, draft: &Draft, link: &LinkView) -> Form {
         proposed: form.proposed.clone(),
         ..Form::default()
     }
+}
+
+/// The form with the texts of another person's draft, in which nothing stands out of sight.
+pub(super) fn taking_over(form: &Form, draft: &Draft, link: &LinkView) -> Form {
+    taking(form, &Draft { by: draft.by.clone(), at: draft.at, values: draft.values.shown() }, link)
 }
 
 /// The texts of the fields with those that a draft changed.

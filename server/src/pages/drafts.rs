@@ -32,9 +32,11 @@ impl DraftButton {
 pub(super) fn shown(link: &LinkView, drafted: Option<&str>) -> DraftsShown {
     let is_own = |draft: &&Draft| draft.by.eq_ignore_ascii_case(&link.recipient);
     let others = link.drafts.iter().filter(|draft| !is_own(draft)).map(|draft| (draft.by.clone(), draft.at));
+    let taken = link.drafts.iter().find(|draft| !is_own(draft) && drafted == Some(draft.by.as_str()));
     DraftsShown {
         own: link.drafts.iter().find(is_own).map(|draft| draft.at),
         others: others.collect(),
         stands_here: drafted.map(|author| (author.to_owned(), author.eq_ignore_ascii_case(&link.recipient))),
+        is_marked: taken.is_some_and(|draft| draft.values.shown() != draft.values),
     }
 }

@@ -36,9 +36,10 @@ pub(super) fn ending(link: &LinkView, language: Language) -> Ending {
             let given = given(link, ended.response.as_ref(), language);
             let by = ended.by.clone().unwrap_or_default();
             if by == link.recipient {
-                Ending::AnsweredByYou { given, at: ended.at, comment: note("comment"), received_at: None }
+                let (comment, in_place_of) = (note("comment"), link.in_place_of.clone());
+                Ending::AnsweredByYou { given, at: ended.at, comment, received_at: None, in_place_of }
             } else {
-                Ending::AnsweredByAnother { by, given, at: ended.at }
+                Ending::AnsweredByAnother { by, given, at: ended.at, in_place_of: link.in_place_of.clone() }
             }
         }
         (Resolution::Expired, _) => {

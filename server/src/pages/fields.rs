@@ -9,6 +9,7 @@ use domain::asking::choice::{Misleading, judge_fields, judge_options};
 use domain::base::text::{defanged, truncated, visible, visible_line};
 use domain::base::words::Language;
 use domain::form::{self, Bounds, Entry, Format, Group, Kind, Problem, Schema, Shape};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::choosable::{Choosable, Heading};
 use super::context::{FIELD_PREFIX, Field, FieldError, FieldKind, FieldProblem, Fields, OPTION_CHARS_INLINE_MAX, label};
@@ -17,6 +18,8 @@ use super::context::{FIELD_PREFIX, Field, FieldError, FieldKind, FieldProblem, F
 const PHRASE_CHARS_MAX: usize = 80;
 /// The names of the fields in a warning, in characters.
 const WARNED_CHARS_MAX: usize = 200;
+/// The longest text that one line of a control shows whole on a small phone, in columns: most characters take one, Chinese ones take two.
+const LINE_COLUMNS_MAX: usize = 24;
 /// Fewer options than this stand on the page: one tap is less than two.
 const LISTED_MIN: usize = 5;
 
@@ -101,6 +104,8 @@ fn shown(field: &form::Field, language: Language) -> Field {
 fn kind(field: &form::Field) -> FieldKind {
     match &field.kind {
         Kind::Text { format: None, .. } if field.is_long_text() => FieldKind::Textarea,
+        // One line would hide the end of a text that the agent has put there.
+        Kind::Text { .. } if begins_long(field) => FieldKind::Lines,
         Kind::Text { format, .. } => {
             let (input, keyboard) = match format {
                 None | Some(Format::DateTime) => ("text", "text"),
@@ -119,6 +124,33 @@ fn kind(field: &form::Field) -> FieldKind {
         }
         Kind::Many { options, .. } => FieldKind::Many(choosable(field, options)),
     }
+}
+
+/// Whether the text that stands in a field at first is too long for one line.
+fn begins_long(field: &form::Field) -> bool {
+    let text = field.default.as_ref().and_then(serde_json::Value::as_str);
+    text.is_some_and(|text| text.contains('\n') || text.width() > LINE_COLUMNS_MAX)
+}
+
+/// How many lines of a control a text takes on a small phone, roughly.
+pub(super) fn lines(text: &str) -> usize {
+    text.split('\n').map(broken).sum()
+}
+
+/// How many lines a line takes that is broken between its words, and in the middle of those that are too long.
+fn broken(line: &str) -> usize {
+    let (mut lines, mut used) = (1, 0);
+    for word in line.split_inclusive(' ') {
+        // The space behind a word may stand beyond the edge.
+        let columns = word.trim_end_matches(' ').width();
+        if used > 0 && used + columns > LINE_COLUMNS_MAX {
+            (lines, used) = (lines + 1, 0);
+        }
+        let more = columns.saturating_sub(1) / LINE_COLUMNS_MAX;
+        lines += more;
+        used += word.width().saturating_sub(more * LINE_COLUMNS_MAX);
+    }
+    lines
 }
 
 /// The keyboards of phones that show digits have no sign, so they serve only numbers that cannot be negative.
@@ -203,6 +235,38 @@ mod tests {
             FieldKind::Boolean,
         ];
         assert_eq!(kinds, expected);
+    }
+
+    /// The person sends a default with one press, so its end must not stand out of sight behind the edge of one line.
+    #[test]
+    fn a_default_that_one_line_would_cut_gets_several() {
+        let text = |length: usize| json!({"type": "string", "maxLength": 200, "default": "x".repeat(length)});
+        let schema = schema(&json!({"type": "object", "properties": {
+            "fits": text(LINE_COLUMNS_MAX), "long": text(LINE_COLUMNS_MAX + 1),
+            "lines": {"type": "string", "pattern": "^a", "default": "a\nb"},
+            "wide": {"type": "string", "maxLength": 200, "default": "Ｗ".repeat(24)},
+            "mail": {"type": "string", "format": "email", "default": "x".repeat(20) + "@example.com"},
+        }, "x-order": ["fits", "long", "lines", "wide", "mail"]}));
+        let fields = Fields::of_schema(&schema, Language::English).fields;
+        let is_line: Vec<bool> = fields.iter().map(|field| matches!(field.kind, FieldKind::Line { .. })).collect();
+        assert_eq!(is_line, [true, false, false, false, false]);
+    }
+
+    #[test]
+    fn the_lines_of_a_text_are_counted_by_its_columns_and_words() {
+        let words = |count: usize| vec!["x".repeat(13); count].join(" ");
+        for (text, expected) in [
+            (String::new(), 1),
+            ("x".repeat(24), 1),
+            ("x".repeat(24) + " ", 1),
+            ("x".repeat(49), 3),
+            ("Ｗ".repeat(24), 2),
+            ("国".repeat(60), 5),
+            (words(3), 3),
+            ("a\n\nb\n".to_owned(), 4),
+        ] {
+            assert_eq!(lines(&text), expected, "{text:?}");
+        }
     }
 
     #[test]

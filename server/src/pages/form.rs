@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::HttpRequest;
 use domain::base::ids::SuspensionId;
+use domain::base::text::{is_visible, truncated, visible};
 use domain::base::words::Language;
 use domain::suspension::demand::{COMMENT, COMMENT_BYTES_MAX};
 use domain::suspension::evidence::Evidence;
@@ -12,10 +13,11 @@ use serde_json::Value;
 use store::{LinkView, Typist};
 
 use super::Pages;
-use super::context::FIELD_PREFIX;
+use super::context::{FIELD_PREFIX, label};
 use super::drafts::{DraftButton, SAVE, TAKE};
 use super::fields;
 use super::hands::{HandButton, TypedHands};
+use super::posted::Posted;
 use super::proposed::ProposedFields;
 use super::reasons::{self, REASON, comment, cut};
 use super::signature::SignedFields;
@@ -26,9 +28,16 @@ use crate::edge::shared::Shared;
 /// The most fields and boxes of a form that a page shows again if it does not know the question.
 const TYPED_MAX: usize = 500;
 
+/// The field that names one of the questions on a page with several of them, and so may come more than once.
+pub(super) const QUESTION: &str = "question";
+/// The longest name of a field that came twice, in characters.
+const LABEL_CHARS_MAX: usize = 80;
+
 /// The form that a browser sent.
 #[derive(Default)]
 pub(super) struct Form {
+    /// The names of the fields that came twice. The form has two answers, so it is none.
+    pub(super) repeated: Vec<String>,
     pub(super) nonce: String,
     pub(super) value: Option<String>,
     pub(super) comment: String,
@@ -99,8 +108,9 @@ impl Form {
     }
 
     pub(super) fn read(body: &[u8]) -> Self {
-        let mut form = Self::default();
-        for (name, value) in url::form_urlencoded::parse(body) {
+        let Posted { fields, repeated } = Posted::read(body, &[QUESTION]);
+        let mut form = Self { repeated, ..Self::default() };
+        for (name, value) in fields {
             // Browsers send line breaks as CR LF.
             let value = value.replace("\r\n", "\n");
             match name.as_ref() {
@@ -126,6 +136,12 @@ impl Form {
             }
         }
         form
+    }
+
+    /// Why the form is refused if a field came twice: nothing says which of the two texts the person means.
+    pub(super) fn sent_twice(&self, link: &LinkView, language: Language) -> Option<FormError> {
+        let errors: Vec<FieldError> = self.repeated.iter().map(|posted| sent_twice(posted, link, language)).collect();
+        (!errors.is_empty()).then_some(FormError::NeedsChange(errors))
     }
 
     /// The answer in the form, by the kind of answer that the question expects.
@@ -169,6 +185,17 @@ impl Form {
         }
     }
 
+    /// Puts code points and the lengths of gaps in the place of what a control would not show; whether there was any.
+    pub(super) fn mark_what_is_hidden(&mut self) -> bool {
+        let typed = self.value.iter_mut().chain([&mut self.comment]).chain(self.fields.values_mut());
+        let mut is_marked = false;
+        for text in typed.filter(|text| !is_visible(text)) {
+            *text = visible(text);
+            is_marked = true;
+        }
+        is_marked
+    }
+
     /// The texts that were typed about other people.
     pub(super) fn typed_hands(&self) -> TypedHands<'_> {
         TypedHands { to: &self.to, who: &self.who }
@@ -208,5 +235,47 @@ impl Form {
             tracing::debug!(error = %error, "failed to keep a form");
             false
         })
+    }
+}
+
+/// The error at a field that came twice.
+fn sent_twice(posted: &str, link: &LinkView, language: Language) -> FieldError {
+    let name = posted.strip_prefix(FIELD_PREFIX).unwrap_or(posted);
+    let editable = || link.question.proposal.as_ref()?.editable.as_deref();
+    let schema = link.suspension.schema.as_deref().or_else(editable);
+    let shape = schema.and_then(|schema| schema.shape().ok()).unwrap_or_default();
+    let field = shape.fields().find(|field| field.owns(name));
+    let words = match (posted, field) {
+        (_, Some(field)) => fields::named(field.title.as_deref(), &field.name),
+        ("value", None) => language.your_answer().to_owned(),
+        (COMMENT, None) => language.comment().to_owned(),
+        (REASON, None) => language.reason_for_a_no().to_owned(),
+        (_, None) => label(name),
+    };
+    FieldError {
+        name: field.map_or_else(|| name.to_owned(), |field| field.pointer.clone()),
+        label: truncated(&words, LABEL_CHARS_MAX),
+        problem: FieldProblem::Rule(language.was_sent_twice().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the holder of a stolen link typed must not stand out of sight in the form of the person who then logs in.
+    #[test]
+    fn what_another_person_typed_has_nothing_out_of_sight() {
+        let mut form = Form::read(b"value=approve&comment=a%E2%80%AEb&field./n=x%0D%0A%0D%0A%0D%0A%0D%0Ay");
+        assert!(form.mark_what_is_hidden());
+        assert_eq!((form.value.as_deref(), form.comment.as_str()), (Some("approve"), "a⟨U+202E⟩b"));
+        assert_eq!(form.fields["/n"], "x\n⟨3 empty lines⟩\ny");
+        assert!(!form.mark_what_is_hidden(), "what is marked is seen");
+    }
+
+    #[test]
+    fn the_questions_of_a_page_are_no_field_that_comes_twice() {
+        assert!(Form::read(b"question=1&question=2&value=yes").repeated.is_empty());
+        assert_eq!(Form::read(b"question=1&value=yes&value=yes").repeated, ["value"]);
     }
 }

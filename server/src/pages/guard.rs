@@ -151,7 +151,7 @@ impl Pages {
             return Err(self.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable));
         };
         if !self.is_from_our_page(request.headers()) {
-            return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+            return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignPage));
         }
         Ok(body)
     }

@@ -1,15 +1,17 @@
 //! The part of the answer page by which a person claims a question, releases it, hands the own place to another person, or assigns it to others.
 
 use domain::asking::handing;
+use domain::base::field::FieldError;
 use domain::base::ids::SuspensionId;
+use domain::base::text::visible_line;
 use domain::intent::hands::HandStep;
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
-use domain::suspension::assignees::Assignees;
+use domain::suspension::assignees::{ASSIGNEES_MAX, Assignees};
 use domain::wire::{DelegateRequest, ReassignRequest};
 use store::{LinkView, Request, Target, Unreadable};
 
-use super::view::HandsShown;
+use super::view::{FormError, HandRefused, HandsShown, line};
 
 /// The texts that were typed about other people.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,35 @@ impl HandButton {
         };
         Request::plain(principal, Target::Suspension(id), command.map_err(|errors| Unreadable { action, errors }))
     }
+
+    /// Why the change that this button asks for was refused, with the people and groups that were typed.
+    pub(super) fn refused(self, errors: &[FieldError], typed: TypedHands<'_>) -> FormError {
+        let named = typed_assignees(typed.who);
+        let name = |field: &str| match self {
+            Self::Reassign => entry(field, "people", &named.people).or_else(|| entry(field, "groups", &named.groups)),
+            Self::Claim | Self::Release | Self::Delegate => (field == "to").then_some(typed.to),
+        };
+        let refused = |error: &FieldError| HandRefused {
+            name: name(&error.field).map(line).filter(|name| !name.is_empty()),
+            rule: match (self, &*error.rule) {
+                (_, "count") if error.field.starts_with("quorum") => "quorum".to_owned(),
+                (Self::Delegate, "format") => "address".to_owned(),
+                (_, rule) => rule.to_owned(),
+            },
+            reason: visible_line(&error.message),
+        };
+        let refused = errors.iter().take(ASSIGNEES_MAX).map(refused).collect();
+        match self {
+            Self::Reassign => FormError::NotReassigned(refused),
+            Self::Claim | Self::Release | Self::Delegate => FormError::NotHanded(refused),
+        }
+    }
+}
+
+/// The entry of a list of the assignees that a field of a refusal names, such as `assignees.people[1]`.
+fn entry<'a>(field: &str, list: &str, entries: &'a [String]) -> Option<&'a str> {
+    let place = field.strip_prefix("assignees.")?.strip_prefix(list)?.strip_prefix('[')?.strip_suffix(']')?;
+    entries.get(place.parse::<usize>().ok()?).map(String::as_str)
 }
 
 /// The people and groups that were typed: each word with an at sign is an address, and each other word is a group.

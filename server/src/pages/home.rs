@@ -26,6 +26,7 @@ use super::development::{Development, Holder, home, not_here};
 use super::inbox::INBOX;
 use super::language::in_languages;
 use super::mailbox::login_of;
+use super::posted::Posted;
 use super::scripts::{HOME, TIMES};
 use super::session::see_other;
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
@@ -272,7 +273,11 @@ pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Sha
         return pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable);
     };
     if !Pages::is_from(request.headers(), &holder.origin) {
-        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignPage);
+    }
+    let posted = Posted::read(&body.bytes, &[]);
+    if !posted.repeated.is_empty() {
+        return pages.came_twice(&request, &posted);
     }
     let form = Form::read(&body.bytes);
     let again = |problem: String| Tried { question: Some(form.question.clone()), problem: Some(problem) };

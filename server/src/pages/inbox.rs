@@ -224,7 +224,7 @@ pub(super) fn mark(found: &Inbox) -> String {
     }
     for asked in &found.questions {
         let (id, version) = (asked.suspension.id, asked.suspension.version);
-        hash.update(format!("{} {version} {} {:?}\n", id.0, asked.answers, asked.suspension.expires_at));
+        hash.update(format!("{} {version} {:?} {:?}\n", id.0, asked.approvals, asked.suspension.expires_at));
     }
     hash.update(format!("{:?}", found.next));
     let bytes = hash.finalize();

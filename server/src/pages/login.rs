@@ -20,6 +20,7 @@ use super::Pages;
 use super::guard::Form as Purpose;
 use super::inbox::INBOX;
 use super::language::in_languages;
+use super::posted::Posted;
 use super::session::{LOGIN, TYPED, page_before, see_other};
 use super::view::{Page, STYLESHEET, Trouble, line};
 use super::way::{FRESH, QUESTION, page_of};
@@ -107,7 +108,12 @@ impl Form {
 
 /// The form of a request, if it came from our own page.
 pub(super) async fn sent(request: &HttpRequest, payload: Payload, pages: &Pages) -> Result<Form, HttpResponse> {
-    Ok(Form::read(&pages.posted(request, payload).await?.bytes))
+    let body = pages.posted(request, payload).await?;
+    let posted = Posted::read(&body.bytes, &[]);
+    if !posted.repeated.is_empty() {
+        return Err(pages.came_twice(request, &posted));
+    }
+    Ok(Form::read(&body.bytes))
 }
 
 /// A page with a form that is tied to the browser's cookie, which is set if it is missing.

@@ -25,6 +25,7 @@ mod mailbox;
 mod next;
 mod openid;
 mod passkeys;
+mod posted;
 mod proposed;
 mod proposing;
 mod question;

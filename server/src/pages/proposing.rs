@@ -130,7 +130,9 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
     let typed = if is_typed { form.proposed.merged(&shape, &form.fields, &base) } else { base.clone() };
     let edited = proposal.read(current, &typed, language).ok();
     let original = proposal.typed(&proposal.action, language);
-    let rows = shape.fields().map(|field| row(field, &original, &typed, language)).collect();
+    // What another person has changed stands apart from what this one types, so that each text is under the name of its author.
+    let rows = shape.fields().map(|field| row(field, &base, &typed, language)).collect();
+    let edits = shape.fields().map(|field| row(field, &original, &base, language)).filter(|row| row.is_changed).collect();
     let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));
     let is_editor = |person: &str| edited_by.as_ref().is_some_and(|(editor, _)| editor == person);
     let approving = counted.iter().filter(|counted| counted.may_answer && !proposal.is_refused_by(&counted.value));
@@ -143,6 +145,7 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
         refuses: !proposal.refusing.is_empty(),
         rows,
         edited_by,
+        edits,
         approved_by,
         based_on: digest(current),
         shown: edited.as_ref().map(digest).unwrap_or_default(),

@@ -18,6 +18,7 @@ use domain::people::principal::{Principal, Role};
 use store::{OpenSession, SessionToken};
 
 use super::guard::Form;
+use super::posted::Posted;
 use super::view::{Trouble, Visitor};
 use super::{AUDIT, Pages};
 use crate::edge::admission::Class;
@@ -164,17 +165,21 @@ impl Pages {
         field: fn(&mut F, &str, &str),
     ) -> Result<(F, Session), HttpResponse> {
         let body = self.posted(request, payload).await?;
-        let (mut form, mut nonce) = (F::default(), String::new());
-        for (name, text) in url::form_urlencoded::parse(&body.bytes) {
+        let posted = Posted::read(&body.bytes, &[]);
+        let (mut form, mut nonce) = (F::default(), "");
+        for (name, text) in &posted.fields {
             if name == "nonce" {
-                nonce = text.into_owned();
+                nonce = &**text;
             } else {
-                field(&mut form, &name, &text);
+                field(&mut form, name, text);
             }
         }
         let session = self.session(request, shared).await?;
-        if !session.fits(&nonce, self) {
-            return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm));
+        if !session.fits(nonce, self) {
+            return Err(self.trouble(StatusCode::FORBIDDEN, Trouble::ForeignPage));
+        }
+        if !posted.repeated.is_empty() {
+            return Err(self.came_twice(request, &posted));
         }
         Ok((form, session))
     }

@@ -57,7 +57,7 @@ pub(super) fn challenge_for(request: &HttpRequest, pages: &Pages, way: &Way, lin
     if !pages.is_from_our_page(request.headers()) || !way.fits(form, request, pages) {
         return refuse(StatusCode::FORBIDDEN);
     }
-    match asked(form, link, pages) {
+    match asked(form, link, pages).filter(|_| form.repeated.is_empty()) {
         Some(asked) => asked.reply(pages),
         None => refuse(StatusCode::UNPROCESSABLE_ENTITY),
     }

@@ -23,7 +23,7 @@ use super::Pages;
 use super::inbox::typed_fields;
 use super::language::in_languages;
 use super::session::{Session, see_other};
-use super::view::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, machine, second};
+use super::view::{Awaited, Effect, INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line, machine, second};
 use crate::edge::admission::Class;
 use crate::edge::shared::Shared;
 
@@ -74,6 +74,9 @@ struct Row {
     /// Whether the agent has stopped.
     has_stopped: bool,
     at: DateTime<Utc>,
+    /// The conditions of parked work; absent if it only waits to be resumed.
+    awaited: Option<Awaited>,
+    /// When work that is being ended ends at the latest.
     until: Option<DateTime<Utc>>,
     by: Option<String>,
     /// Whether another agent stopped it, which may resume it as well.
@@ -84,14 +87,16 @@ struct Row {
 impl Row {
     fn of(work: StoppedWork) -> Self {
         let StoppedWork { title, record } = work;
+        let (held, until) = (Held::of(record.kind), record.expires_at);
         Self {
             id: record.id.expose(),
-            title: line(&title),
+            title: defanged(&line(&title)),
             intent_id: record.intent_id.to_string(),
-            held: Held::of(record.kind),
+            held,
             has_stopped: record.stage == Stage::Suspended,
             at: record.suspended_at,
-            until: record.expires_at,
+            awaited: Awaited::of(record.conditions.as_ref(), until).filter(|_| held == Held::Parked),
+            until: until.filter(|_| held == Held::Ending),
             by: record.initiated_by.map(|by| line(&by)),
             is_by_agent: record.initiator == Some(Initiator::Parent),
             // Words of agents, as on every other page: nothing in them is hidden, or turns the words around it about.

@@ -21,7 +21,7 @@ use store::{LinkView, StoreError};
 
 use super::Pages;
 use super::answer::{answer, note_view};
-use super::form::Form;
+use super::form::{Form, QUESTION};
 use super::question::read;
 use super::reasons::{self, Reasons};
 use super::scripts::TIMES;
@@ -66,6 +66,8 @@ pub(in crate::pages) enum Problem {
     NotAChoice,
     /// A reason for a no stands beside another answer.
     ReasonWithoutNo,
+    /// A field came twice in the form.
+    CameTwice,
 }
 
 /// Why one answer was refused, by its name in the address of the results. It only chooses a sentence about a question that is still open.
@@ -236,7 +238,9 @@ fn shown(
     let status = match problem {
         None => StatusCode::OK,
         Some(Problem::PageTooOld) => StatusCode::FORBIDDEN,
-        Some(Problem::TooMany | Problem::NotAChoice | Problem::ReasonWithoutNo) => StatusCode::UNPROCESSABLE_ENTITY,
+        Some(Problem::TooMany | Problem::NotAChoice | Problem::ReasonWithoutNo | Problem::CameTwice) => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
     };
     let mut response = pages.page_under(&pages.inside_live_policy, status, page.render());
     if let Some(fresh) = fresh
@@ -262,7 +266,7 @@ struct SealedQuestion {
 /// The questions in a form; `None` if one of them cannot be read, or if there are none.
 fn sealed(fields: &[u8]) -> Option<Vec<SealedQuestion>> {
     let mut questions: Vec<SealedQuestion> = Vec::new();
-    for (_, value) in url::form_urlencoded::parse(fields).filter(|(name, _)| name == "question") {
+    for (_, value) in url::form_urlencoded::parse(fields).filter(|(name, _)| name == QUESTION) {
         let mut parts = value.splitn(3, '.');
         let (id, nonce, seen) = (parts.next()?, parts.next()?, parts.next()?);
         let id = SuspensionId::parse(id)?;
@@ -317,6 +321,9 @@ async fn decided(
     };
     if questions.is_empty() || !questions.iter().all(fits) {
         return shown(request, (session, shared, pages), &chosen, (&Form::default(), Some(Problem::PageTooOld)));
+    }
+    if !form.repeated.is_empty() {
+        return shown(request, (session, shared, pages), &chosen, (form, Some(Problem::CameTwice)));
     }
     let value = Value::from(form.value.clone().unwrap_or_default());
     let links = || chosen.links.iter().map(|(link, _)| link);

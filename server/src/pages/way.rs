@@ -222,9 +222,12 @@ impl Way {
                 return None;
             }
         };
-        let form = Form::read(&unsent.form);
-        let kept = Kept { chosen: form.chosen(link), at: unsent.kept_at, is_from_elsewhere: unsent.is_from_elsewhere };
-        Some((form, kept))
+        let mut form = Form::read(&unsent.form);
+        // What another person may have typed has nothing out of sight, like a draft that is taken over.
+        let is_from_elsewhere = unsent.is_from_elsewhere;
+        let is_marked = is_from_elsewhere && form.mark_what_is_hidden();
+        let chosen = form.chosen(link);
+        Some((form, Kept { chosen, at: unsent.kept_at, is_from_elsewhere, is_marked }))
     }
 }
 

@@ -64,6 +64,7 @@ impl Logins {
             link: format!("{}questions/{question}", self.public_url),
             sent_at: alert.leased_at,
             agent: alert.agent.clone(),
+            keeps_owner_out: alert.keeps_owner_out,
             question,
             public_host: host_with_port(&self.public_url),
         }

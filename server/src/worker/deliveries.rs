@@ -403,11 +403,6 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        // If the agent named no recipients, `recipients` holds the operators. A recipient who is not an operator then comes from
-        // an escalation ladder, which is usually the agent's own, or is the room to which a webhook posts.
-        let named = delivery.question.assignees.is_some()
-            || delivery.question.recipients != self.operators
-            || !self.operators.contains(&delivery.recipient);
         let language = delivery.preferences.language().unwrap_or_default();
         Message {
             delivery_id: delivery.id,
@@ -435,8 +430,21 @@ impl Deliveries {
             plan: plan(delivery, &self.channels, language),
             display_time_zone: delivery.preferences.time_zone.map(TimeZone::tz).or(self.display_time_zone),
             public_host: crate::edge::address::host_with_port(&self.public_url),
-            why_you: if named { language.because_the_agent_asked() } else { language.because_you_operate() }.to_owned(),
+            why_you: self.why_you(delivery, language),
         }
+    }
+
+    /// Why the recipient is asked; completes [`Language::sent_to`].
+    fn why_you(&self, delivery: &LeasedDelivery, language: Language) -> String {
+        if let Some(person) = &delivery.in_place_of {
+            return language.because_in_place_of(person);
+        }
+        // If the agent named no recipients, `recipients` holds the operators. A recipient who is not an operator then comes from
+        // an escalation ladder, which is usually the agent's own, or is the room to which a webhook posts.
+        let named = delivery.question.assignees.is_some()
+            || delivery.question.recipients != self.operators
+            || !self.operators.contains(&delivery.recipient);
+        if named { language.because_the_agent_asked() } else { language.because_you_operate() }.to_owned()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The loops that run beside requests: deadlines, deliveries, subscriptions, streams, upkeep. Each finds its work in the store; a
+//! The loops that run beside requests: deadlines, deliveries, subscriptions, streams, reach, upkeep. Each finds its work in the store; a
 //! wake-up is only a hint.
 
 pub mod absences;
@@ -8,6 +8,7 @@ pub mod deadlines;
 pub mod deliveries;
 pub mod lane;
 pub mod logins;
+pub mod reach;
 mod results;
 pub(crate) mod scrub;
 pub(crate) mod streams;

@@ -30,7 +30,7 @@ const LINKS_SCHEDULE: &str = "30 * * * * *";
 /// Starts the schedule.
 pub(crate) async fn start(
     store: Arc<dyn Store>,
-    metrics: Arc<Metrics>,
+    sweep: Arc<Sweep>,
     deliveries: Arc<Deliveries>,
     retention: Option<TimeDelta>,
     forget_quiet_links: impl Fn() + Send + Sync + Clone + 'static,
@@ -63,7 +63,7 @@ pub(crate) async fn start(
         })?;
         scheduler.add(retain).await?;
     }
-    let absences = Arc::new(Absences::new(store.clone()));
+    let absences = Arc::new(Absences::new(store));
     let absences = Job::new_async(ABSENCES_SCHEDULE, move |_, _| {
         let absences = absences.clone();
         Box::pin(async move {
@@ -72,7 +72,6 @@ pub(crate) async fn start(
         })
     })?;
     scheduler.add(absences).await?;
-    let sweep = Arc::new(Sweep::new(store, metrics));
     let sweep = Job::new_async(SWEEP_SCHEDULE, move |_, _| {
         let (sweep, deliveries) = (sweep.clone(), deliveries.clone());
         Box::pin(async move {
@@ -138,19 +137,40 @@ pub struct Sweep {
     out_of_reach: AtomicU64,
     /// The start of the last page that could not be read because the store was away; -1 at first.
     away_at: AtomicI64,
+    /// Held by the turn under way: the schedule and the changes of people begin turns.
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Sweep {
     /// Makes a sweep that begins with the oldest question.
     pub fn new(store: Arc<dyn Store>, metrics: Arc<Metrics>) -> Self {
-        Self { store, metrics, place: AtomicI64::new(0), out_of_reach: AtomicU64::new(0), away_at: AtomicI64::new(-1) }
+        Self {
+            store,
+            metrics,
+            place: AtomicI64::new(0),
+            out_of_reach: AtomicU64::new(0),
+            away_at: AtomicI64::new(-1),
+            turn: tokio::sync::Mutex::default(),
+        }
     }
 
-    /// Goes on where the last call ended, for a bounded number of pages; returns how many timers were missing.
+    /// The same sweep, which begins behind the question in this row.
+    #[must_use]
+    pub fn behind(self, row: i64) -> Self {
+        Self { place: AtomicI64::new(row), ..self }
+    }
+
+    /// Goes on where the last call ended, for a bounded number of pages, and once round at most; returns how many timers were missing.
     pub async fn turn(&self) -> u64 {
-        let mut mended = 0;
+        let _turn = self.turn.lock().await;
+        let begun_after = self.place.load(Ordering::Relaxed);
+        let (mut mended, mut is_round) = (0, begun_after == 0);
         for _ in 0..SWEEP_PAGES_MAX {
             let after = self.place.load(Ordering::Relaxed);
+            // The round is over where the turn began.
+            if is_round && begun_after > 0 && after >= begun_after {
+                break;
+            }
             match self.store.sweep_timers(after).await {
                 Ok(swept) => {
                     mended += swept.mended;
@@ -159,7 +179,10 @@ impl Sweep {
                     self.out_of_reach.fetch_add(swept.out_of_reach, Ordering::Relaxed);
                     if swept.next.is_none() {
                         self.metrics.out_of_reach(self.out_of_reach.swap(0, Ordering::Relaxed));
-                        break;
+                        if is_round {
+                            break;
+                        }
+                        is_round = true;
                     }
                 }
                 // If the store is away, the next turn reads the same page once more. If that fails too, the page itself may be

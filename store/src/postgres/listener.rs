@@ -47,6 +47,8 @@ pub(crate) const NO_SERVER: i64 = -1;
 const REDRIVEN: &str = "redriven:";
 /// The word for a new event for which the OpenIntent client has a handler.
 const PUBLISHED: &str = "published";
+/// The word for a change of people, groups or keys.
+const DIRECTORY: &str = "directory";
 
 /// The settings of the listening connection. If its network fails, the database soon closes its end as well,
 /// and so releases the lock.
@@ -245,6 +247,7 @@ fn word_of(notice: &Notice) -> Option<String> {
         Notice::Suspension(id) => Some(id.0.to_string()),
         Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
         Notice::Published => Some(PUBLISHED.to_owned()),
+        Notice::Directory => Some(DIRECTORY.to_owned()),
         // Each server asks the database about the logs that its own streams follow, so the growth of a log needs no word.
         Notice::Appended(_)
         | Notice::Ended(_)
@@ -264,6 +267,9 @@ fn notice_of(word: &str) -> Option<Notice> {
     }
     if word == PUBLISHED {
         return Some(Notice::Published);
+    }
+    if word == DIRECTORY {
+        return Some(Notice::Directory);
     }
     SuspensionId::parse(word).map(Notice::Suspension)
 }

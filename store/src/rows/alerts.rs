@@ -22,6 +22,7 @@ pub(crate) struct AlertRow {
 pub(crate) trait WriteAlerts {
     fn insert_alert(&mut self, alert: &AlertRow) -> RowsResult<()>;
     fn update_alert(&mut self, alert: &AlertRow) -> RowsResult<()>;
+    fn delete_alert(&mut self, suspension: i64, person: PersonId) -> RowsResult<()>;
     /// Deletes the alerts about a question that has ended.
     fn delete_alerts(&mut self, suspension: i64) -> RowsResult<()>;
 }

@@ -5,6 +5,7 @@
 //! transaction that looks again. Failure: a question that cannot move, because the deputy may not have the place, stays where it is.
 
 use chrono::{DateTime, Utc};
+use domain::base::field::FieldError;
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
 use domain::intent::event::Event;
@@ -91,14 +92,29 @@ pub(crate) fn set<R: Rows>(
     Ok(Ok(PersonView::of(person, groups, shown)))
 }
 
-/// Reads the time and the deputy of an absence.
+/// Reads the time and the deputy of an absence. What is wrong with them is told together.
 fn read(wanted: &OutOfOffice, person: &Person, people: &[Person], now: DateTime<Utc>) -> Result<Absence, Rejection> {
-    let deputy = wanted.deputy.trim().to_lowercase();
-    let deputy = people.iter().find(|person| person.address == deputy);
-    let deputy = deputy.ok_or_else(|| Rejection::invalid("deputy", "unknown", "must be the address of a listed person"))?;
-    let absence = Absence::lasting(wanted.from, wanted.until, deputy.id, now)?;
-    check_deputy(person, &absence, people)?;
-    Ok(absence)
+    let deputy = named_deputy(&wanted.deputy, people);
+    // The time is looked at as well if there is no deputy.
+    let of = deputy.as_ref().map_or(person.id, |deputy| deputy.id);
+    let absence = Absence { from: wanted.from, until: wanted.until, deputy: of };
+    let fault = deputy.err().or_else(|| check_deputy(person, &absence, people).err());
+    let errors: Vec<FieldError> = absence.faults(now).into_iter().chain(fault).collect();
+    if errors.is_empty() { Ok(absence) } else { Err(Rejection::Invalid { errors }) }
+}
+
+/// The person whose address was given as that of a deputy.
+fn named_deputy<'a>(address: &str, people: &'a [Person]) -> Result<&'a Person, FieldError> {
+    let address = address.trim().to_lowercase();
+    let found = people.iter().find(|person| person.address == address);
+    found.ok_or_else(|| FieldError::new("deputy", "unknown", "must be the address of a listed person"))
+}
+
+/// What is wrong with a deputy at whatever time.
+fn fault_of_deputy(address: &str, person: &Person, people: &[Person], now: DateTime<Utc>) -> Option<FieldError> {
+    let deputy = named_deputy(address, people);
+    // In an absence that lasts no time, no deputy of a deputy is asked.
+    deputy.and_then(|deputy| check_deputy(person, &Absence { from: now, until: now, deputy: deputy.id }, people)).err()
 }
 
 fn save<R: Rows>(
@@ -120,16 +136,22 @@ fn save<R: Rows>(
     rows.update_person(person)
 }
 
-/// The absence of the person who has logged in; the address alone if there is none.
-pub(crate) fn own<R: ReadRows>(rows: &mut R, principal: &Principal, now: DateTime<Utc>) -> Decided<Option<OwnAbsence>> {
+/// The absence of the person who has logged in, if there is one, and what is wrong with the deputy that the person has `typed`.
+pub(crate) fn own<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    typed: Option<&str>,
+    now: DateTime<Utc>,
+) -> Decided<(Option<OwnAbsence>, Option<FieldError>)> {
     let Some(address) = answers_for(principal, None).filter(|_| principal.session_id().is_some()) else {
         return Ok(Err(Rejection::NotFound));
     };
     let Some(person) = rows.person_called(&address)? else { return Ok(Err(Rejection::NotFound)) };
-    let Some(absence) = person.absence else { return Ok(Ok(None)) };
     let people = rows.people()?;
+    let fault = typed.and_then(|typed| fault_of_deputy(typed, &person, &people, now));
+    let Some(absence) = person.absence else { return Ok(Ok((None, fault))) };
     let is_auditor = people.iter().any(|person| person.id == absence.deputy && person.role == Role::Auditor);
-    Ok(Ok(OutOfOffice::of(&person, &people, now).map(|away| OwnAbsence { away, is_auditor })))
+    Ok(Ok((OutOfOffice::of(&person, &people, now).map(|away| OwnAbsence { away, is_auditor }), fault)))
 }
 
 /// The questions that wait for people who are out of office, and have not moved yet.

@@ -1,8 +1,12 @@
 //! The mails to admins about questions that too few people are left to answer.
 //!
 //! Guarantee: each listed admin gets one mail about a question, also if the question comes within reach and out of it again. Mechanism: a row
-//! for each question and admin, which stays until the question ends; its mail is leased, handed over, and recorded. Failure: a crash after the
+//! for each question and admin, which stays at least until the question ends; its mail is leased, handed over, and recorded. A mail that has
+//! not left when the question is within reach again is dropped with its row, so that admins hear of the next time. Failure: a crash after the
 //! mail was handed over sends it once more.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use chrono::TimeDelta;
 use domain::base::ids::PersonId;
@@ -11,11 +15,11 @@ use domain::people::principal::Role;
 
 use super::loaded::load_of;
 use super::server_log;
-use crate::assigning::is_out_of_reach;
+use crate::assigning::out_of_reach;
 use crate::person::{LeasedAlert, LoginResult};
 use crate::reads::hold;
 use crate::rows::prelude::*;
-use crate::rows::{AlertRow, RowsResult};
+use crate::rows::{AlertRow, RowsResult, SuspensionRow};
 use crate::surroundings::Env;
 
 /// How many mails one transaction leases at most.
@@ -37,7 +41,7 @@ pub(crate) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResul
         return Ok(0);
     }
     let question = rows.reads().question(&row)?;
-    if !is_out_of_reach(rows.reads(), &row, &question)? {
+    if out_of_reach(rows.reads(), &row, &question)?.is_none() {
         return Ok(0);
     }
     let admins: Vec<Person> = rows.reads().people()?.into_iter().filter(|person| person.role == Role::Admin).collect();
@@ -48,7 +52,8 @@ pub(crate) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResul
     Ok(admins.len() as u64)
 }
 
-/// Leases mails that are due. A mail about a question that has ended, or to a person who is no admin any more, is not sent.
+/// Leases mails that are due. A mail about a question that has ended or that enough people can answer again, or to a person who is no admin
+/// any more, is not sent.
 pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<LeasedAlert>> {
     let now = env.clock.now();
     let is_due = |alert: &AlertRow| alert.due_at.is_some_and(|due_at| due_at <= now);
@@ -57,7 +62,7 @@ pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<Leas
     }
     // The log's row is locked, so that two servers do not lease one mail.
     server_log::begin(rows, env)?;
-    let mut leased = Vec::new();
+    let (mut leased, mut reach) = (Vec::new(), HashMap::new());
     for mut alert in rows.reads().queued_alerts(ALERTS_PER_UNIT)? {
         if !is_due(&alert) {
             break;
@@ -67,6 +72,14 @@ pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<Leas
         let Some(admin) = admin.filter(|_| row.suspension.ending.is_none()) else {
             (alert.due_at, alert.lease) = (None, None);
             rows.update_alert(&alert)?;
+            continue;
+        };
+        let keeps_owner_out = match reach.entry(alert.suspension) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(unknown) => *unknown.insert(keeps_owner_out(rows.reads(), &row)?),
+        };
+        let Some(keeps_owner_out) = keeps_owner_out else {
+            rows.delete_alert(alert.suspension, alert.person)?;
             continue;
         };
         let mut lease = [0; 16];
@@ -83,10 +96,22 @@ pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<Leas
             intent: row.suspension.intent_id,
             preferences: admin.preferences,
             agent: row.suspension.asked_by.name,
+            keeps_owner_out,
             leased_at: now,
         });
     }
     Ok(leased)
+}
+
+/// Whether people may not answer a question because they own the key that asked; `None` if enough people can answer it. Of a question that
+/// cannot be read, the mail gives the other reasons: it is no reason to keep all mails back.
+fn keeps_owner_out<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Option<bool>> {
+    let found = rows.question(row).and_then(|question| out_of_reach(rows, row, &question));
+    match found {
+        Ok(found) => Ok(found.map(|found| found.keeps_owner_out)),
+        Err(error) if error.is_unreadable() => Ok(Some(false)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Records the result of sending a mail. Without a valid lease, changes nothing.

@@ -34,6 +34,8 @@ pub(crate) fn pause<R: Rows>(
             // The time of a park was over: it has ended now, in one way or the other, and a call that is repeated finds it so.
             StopRefusal::TimeOver | StopRefusal::NotRunning { .. } => Ok(Struck::NotRunning),
             other @ (StopRefusal::NotStopped
+            | StopRefusal::QuestionEnded
+            | StopRefusal::NothingStopped { .. }
             | StopRefusal::Mismatch
             | StopRefusal::Lost { .. }
             | StopRefusal::IntentEnded { .. }
@@ -41,6 +43,7 @@ pub(crate) fn pause<R: Rows>(
             | StopRefusal::NoHandoff
             | StopRefusal::StatusIsHeld
             | StopRefusal::NothingBegins
+            | StopRefusal::HearsNothing { .. }
             | StopRefusal::TurnIsOver { .. }) => Err(Rejection::Stop(Box::new(other))),
         },
         Err(other) => Err(other),

@@ -18,6 +18,7 @@ use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::ResponseType;
 use domain::suspension::errand::Via;
+use domain::suspension::stop_refusal::StopRefusal;
 
 use super::create::begin;
 use super::execute::{execute, execute_on};
@@ -133,7 +134,7 @@ pub(crate) fn say<R: Rows>(
                 let comment = Command::Append(errands::comment(&text, message_id, via));
                 return tell(rows, env, (principal, row), comment, idempotency);
             }
-            Unasked::Refused => return Ok(Err(Rejection::NotActive { status: row.intent.status.as_str().into() })),
+            Unasked::Refused => return Ok(Err(hears_nothing(rows, &row)?)),
         }
     }
     let said = said.as_ref();
@@ -202,6 +203,14 @@ fn unasked<R: Rows>(
             Unasked::ForTheAgent(text.clone(), said.via)
         }
         Words::Text(_) | Words::Value(_) => Unasked::Refused,
+    })
+}
+
+/// Why an intent that asks nothing takes no words.
+fn hears_nothing<R: Rows>(rows: &mut R, row: &IntentRow) -> RowsResult<Rejection> {
+    Ok(match open_stop(rows.reads(), row)? {
+        Some((_, stop)) => StopRefusal::HearsNothing { kind: stop.suspension.kind }.into(),
+        None => Rejection::NotActive { status: row.intent.status.as_str().into() },
     })
 }
 

@@ -11,7 +11,6 @@ use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::errand::Via;
-use domain::suspension::stop_refusal::StopRefusal;
 use domain::wire::ResumeRequest;
 use uuid::Uuid;
 
@@ -63,8 +62,12 @@ pub(crate) fn go_on<R: Rows>(
     via: Via,
 ) -> Decided<Halted> {
     let Some(row) = rows.reads().intent(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let named = resume.handle.as_deref().and_then(SuspensionId::parse);
+    let stopped = stopped(rows, &row)?;
     let input = resume.input.as_ref().filter(|input| !input.is_null());
-    if let (Some(_), Some(input)) = (row.open_suspension, input) {
+    if let Some(input) = input.filter(|_| stopped.is_none())
+        && (row.open_suspension.is_some() || has_asked(rows, &row, named)?)
+    {
         let said = Said { suspension_id: resume.handle.clone(), ..Said::words(Words::Value(input.clone()), via) };
         let message = NewMessage {
             said: Ok(said),
@@ -77,21 +80,19 @@ pub(crate) fn go_on<R: Rows>(
         let matter = say(rows, env, (principal, id), &message)?;
         return Ok(matter.map(|matter| Halted { matter, stop: None }));
     }
-    let named = resume.handle.as_deref().and_then(SuspensionId::parse);
-    let suspension_id = stopped(rows, &row)?.or(named).unwrap_or(SuspensionId(Uuid::nil()));
+    // The domain says why nothing is resumed if the intent is not stopped; no stop has the id of zeros.
+    let suspension_id = stopped.or(named).unwrap_or(SuspensionId(Uuid::nil()));
     let command = stopping::resuming(suspension_id, resume.clone(), env.clock.now());
     let command = command.map_err(|errors| Unreadable { action: Action::Resume, errors });
-    let (asks_nothing, status) = (row.open_suspension.is_none(), row.intent.status);
-    let halted = commanded(rows, env, (principal, row), command)?;
-    // If no question is open, the id names nothing of this intent.
-    let is_unknown = |rejection: &Rejection| {
-        matches!(rejection, Rejection::Stop(refusal) if **refusal == StopRefusal::NotStopped) && asks_nothing
-    };
-    Ok(halted.map_err(
-        |rejection| {
-            if is_unknown(&rejection) { Rejection::NotActive { status: status.as_str().into() } } else { rejection }
-        },
-    ))
+    commanded(rows, env, (principal, row), command)
+}
+
+/// Whether the named suspension is a question of the intent that has ended. An input is then an answer that comes too late, and is recorded as
+/// one.
+fn has_asked<R: Rows>(rows: &mut R, row: &IntentRow, named: Option<SuspensionId>) -> RowsResult<bool> {
+    let Some(id) = named else { return Ok(false) };
+    let found = rows.reads().suspension(id)?;
+    Ok(found.is_some_and(|found| found.intent == row.rid && found.suspension.ending.is_some()))
 }
 
 /// The open stop of an intent.

@@ -17,7 +17,7 @@ use domain::wire::SuspensionRecord;
 
 use super::loaded::{Answering, Loaded};
 use crate::Outcome;
-use crate::assigning::{answerer, as_it_counts, could_answer, holders, owns};
+use crate::assigning::{ONLY_OWNERS, answerer, as_it_counts, could_answer, holders, owns};
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
@@ -120,6 +120,10 @@ pub(super) fn weighed<R: Rows>(rows: &mut R, loaded: &Loaded, change: &HandsEven
             }
         }
         HandsEvent::Reassigned(_) => {
+            if people.is_empty() && errors.is_empty() {
+                let (with_owners, _) = could_answer(rows.reads(), open, (assignees, &after), &[])?;
+                errors.extend((!with_owners.is_empty()).then(|| FieldError::new("assignees", "owners", ONLY_OWNERS)));
+            }
             errors.extend(is_met(&people).err().unwrap_or_default());
             if people.is_empty() && errors.is_empty() {
                 let message = "must name at least one person who may answer";

@@ -13,7 +13,7 @@ use super::queue::{drop_unsent, settle};
 use super::secret::secret;
 use super::timers::PUT_OFF_SECONDS;
 use crate::PRODUCTION_MARK;
-use crate::assigning::{counted, is_assigned_to, listed};
+use crate::assigning::{counted, in_place_of, is_assigned_to, listed};
 use crate::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::link::{LINK_SECRET, LinkToken};
 use crate::reads::{WAITING_COUNTED, hold};
@@ -293,14 +293,15 @@ fn mint<R: Rows>(
     Ok(token)
 }
 
-/// The message with the number of intents that wait for the one that asks, and with the time zone and the locale of the person whom a mail
-/// reaches. Only a message that leaves needs them.
+/// The message with the number of intents that wait for the one that asks, with the time zone and the locale of the person whom a mail
+/// reaches, and with the person in whose place its recipient answers. Only a message that leaves needs them.
 fn completed<R: Rows>(rows: &mut R, suspension: &SuspensionRow, row: &OutboxRow, message: Message) -> RowsResult<Message> {
     let waiting = rows.reads().held_up(suspension.intent, WAITING_COUNTED)?;
     // A room has no language of its own.
     let person = if row.channel == EMAIL { listed(rows.reads(), &row.recipient)? } else { None };
     let preferences = person.map(|person| person.preferences).unwrap_or_default();
-    Ok(Message { waiting, preferences, ..message })
+    let in_place_of = in_place_of(rows.reads(), &suspension.suspension.hands, &message.question, &row.recipient)?;
+    Ok(Message { waiting, preferences, in_place_of, ..message })
 }
 
 /// Everything a message says when it leaves at `now`.
@@ -334,6 +335,7 @@ fn letter(
         question: message.question,
         waiting: message.waiting,
         preferences: message.preferences,
+        in_place_of: message.in_place_of,
         now,
     }
 }

@@ -418,8 +418,10 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     let mut hands = drafts::end(rows, loaded.suspension_row(id)?, resolution)?;
     let ends_unanswered = ended.quorum.is_some() && resolution != Resolution::Responded;
     hands.was_answered = ends_unanswered && !rows.reads().answers(rid)?.is_empty();
-    if !hands.has_drafts {
-        // The ending that is announced has no drafts: a caller that waits for a question with drafts reads them.
+    hands.answered_in_place = matches!(event, Event::Resumed(resumed) if resumed.in_place_of.is_some());
+    if !hands.has_drafts && !hands.answered_in_place {
+        // The ending that is announced has no drafts, and names no person in whose place the answer was given: a caller that waits for such
+        // a question reads them.
         rows.notice(Notice::Ended(Arc::new(ended.clone())));
     }
     if loaded.suspension_row(id)?.suspension.hands != hands {

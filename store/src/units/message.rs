@@ -27,6 +27,8 @@ pub(super) struct Message {
     pub(super) waiting: u32,
     /// The time zone and the locale of the recipient; read when the message leaves.
     pub(super) preferences: Preferences,
+    /// The other person in whose place the recipient answers; read when the message leaves.
+    pub(super) in_place_of: Option<String>,
     /// The earliest message about the question that was accepted for the same recipient on the same channel, if there is one.
     pub(super) first: Option<DeliveryId>,
     /// The other people that earlier attempts asked; empty if this recipient was asked before, even by another channel.
@@ -50,6 +52,7 @@ impl Message {
             intent_title,
             waiting: 0,
             preferences: Preferences::default(),
+            in_place_of: None,
             first,
             asked_before,
             repeated: false,

@@ -6,10 +6,12 @@ use domain::base::name::is_same;
 use domain::intent::access::{ChangeAccess, OpenRequest};
 use domain::intent::body::SUSPENSION_KEY;
 use domain::intent::command::{Command, Respond, Suspend};
-use domain::intent::event::{AnswerCounted, Event, UnaskedAnswer};
+use domain::intent::event::{Event, UnaskedAnswer};
 use domain::log::Sealed;
+use domain::log::payload::{AnswerCounted, EventBytes, Unread as _};
 use domain::problem::Rejection;
 use domain::suspension::evidence::Evidence;
+use domain::suspension::quorum::Tally;
 use domain::suspension::{Question, Resolution, Suspension};
 use domain::wire::{AccessRequestView, AccessView, MembershipView, PlanView, RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ use crate::assigning::as_it_counts;
 use crate::reads::beside;
 use crate::request::Idempotency;
 use crate::rows::prelude::*;
-use crate::rows::{Decided, RowsError, RowsResult};
+use crate::rows::{Decided, ReadAnswers as _, RowsError, RowsResult};
 
 /// The outcome of an accepted command, as its caller sees it.
 pub(super) fn outcome<R: Rows>(
@@ -109,9 +111,9 @@ fn answered<R: Rows>(
 ) -> RowsResult<Outcome> {
     match first {
         Some(Event::AnsweredUnasked(answer)) => Ok(answered_unasked(loaded, answer, now)),
-        Some(Event::AnswerCounted(counted)) => counting(loaded, respond, Some(counted), now),
+        Some(Event::AnswerCounted(counted)) => counting(loaded, respond, (Some(counted.tally), counted.answer.evidence), now),
         Some(Event::AnswerTakenBack(_)) => taken_back(rows, loaded, respond),
-        None => counting(loaded, respond, None, now),
+        None => counting(loaded, respond, (None, recorded(rows, loaded, respond)?), now),
         Some(Event::Resumed(resumed)) => {
             let ended = loaded.intent.suspension(resumed.suspension_id);
             let ended = ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?;
@@ -205,9 +207,25 @@ fn responded(
     Ok(Outcome::Responded { response: Box::new(response), version })
 }
 
-/// The response to an answer that counts, while more people must agree. Without `counted`, the person has given this answer before.
-fn counting(loaded: &Loaded, respond: &Respond, counted: Option<&AnswerCounted>, now: DateTime<Utc>) -> RowsResult<Outcome> {
-    let tally = counted.map(|counted| counted.tally);
+/// The hashes of the answer that the person has given before, as its event has them: the page may show more by now.
+fn recorded<R: Rows>(rows: &mut R, loaded: &Loaded, respond: &Respond) -> RowsResult<Option<Evidence>> {
+    let named = SuspensionId::parse(&respond.suspension_id).ok_or(RowsError::Inconsistent("an answer to no question"))?;
+    let person = respond.answerer.as_ref().map(|answerer| &answerer.address);
+    let answers = rows.reads().answers(loaded.suspension_row(named)?.rid)?;
+    let answer = answers.iter().find(|answer| Some(&answer.person) == person);
+    let answer = answer.ok_or(RowsError::Inconsistent("an answer without its event"))?;
+    let event = rows.reads().event(answer.event)?;
+    let counted: AnswerCounted = EventBytes(&event.bytes).read()?;
+    Ok(counted.evidence)
+}
+
+/// The response to an answer that counts, while more people must agree. Without a tally, the person has given this answer before.
+fn counting(
+    loaded: &Loaded,
+    respond: &Respond,
+    (tally, evidence): (Option<Tally>, Option<Evidence>),
+    now: DateTime<Utc>,
+) -> RowsResult<Outcome> {
     let named = SuspensionId::parse(&respond.suspension_id);
     let open = named.and_then(|id| loaded.intent.opened(id)).ok_or(RowsError::Inconsistent("an answer to no question"))?;
     let quorum = open.quorum.as_ref().ok_or(RowsError::Inconsistent("an answer without its event"))?;
@@ -226,7 +244,7 @@ fn counting(loaded: &Loaded, respond: &Respond, counted: Option<&AnswerCounted>,
         responded_at: own.map_or(now, |own| own.at),
         value,
         proposal: own.and_then(|own| own.action.clone()),
-        evidence: counted.map_or(loaded.answering.evidence, |counted| counted.answer.evidence),
+        evidence,
     };
     Ok(Outcome::Responded { response: Box::new(response), version: loaded.intent.version })
 }
@@ -335,6 +353,26 @@ mod tests {
         let new = serde_json::to_string(&Kept::Answered(7, 3)).unwrap();
         assert_eq!(new, r#"{"answered":[7,3]}"#);
         assert!(matches!(serde_json::from_str(&new).unwrap(), Kept::Answered(7, 3)));
+    }
+
+    /// A stop that was stored while the events of a trigger stood beside its provider is read like one of the present form.
+    #[test]
+    fn a_stop_that_was_kept_with_its_events_beside_the_provider_is_read() {
+        let kept = |events: &str| {
+            let text = format!(
+                r#"{{"stop":{{"id":"01a20114-a165-7f85-b76e-9324e67a4166","intent_id":"01a20114-994c-7e8e-b24b-975054fd6315",
+                "kind":"parked","version":1,"stage":"suspended","mode":null,"reason":"r","initiator":"self","initiated_by":"bot",
+                "suspended_at":"2026-11-24T08:00:00.000000Z","conditions":{{"trigger":{{"kind":"k","provider":"placet",{events}}}}},
+                "resolution":null,"cause":null,"continue_transcript":null,"resolved_at":null,"resolved_by":null}}}}"#
+            );
+            let Kept::Whole(Outcome::Stop(record)) = serde_json::from_str(&text).unwrap() else {
+                panic!("it is not read as a stop")
+            };
+            record
+        };
+        let old = kept(r#""events":["go"]"#);
+        assert_eq!(old, kept(r#""match":{"events":["go"]}"#));
+        assert_eq!(old.conditions.unwrap().trigger.unwrap().events, ["go"]);
     }
 
     /// An intent that was stored under a key by a version without dependencies between intents is still read, although it has no

@@ -10,6 +10,7 @@ use domain::log::{Entry, Envelope};
 use domain::people::event::{KeyFacts, ServerEvent};
 use domain::wire::KeyView;
 
+use crate::hub::Notice;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, ServerHead};
 use crate::surroundings::Env;
@@ -23,7 +24,39 @@ pub(crate) fn begin<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
 /// they were.
 pub(super) fn append<R: Rows>(rows: &mut R, env: &Env<'_>, actor: &str, event: &ServerEvent) -> RowsResult<()> {
     let mut head = begun(rows, env)?;
+    if changes_who_may_answer(event) {
+        rows.notice(Notice::Directory);
+    }
     add(rows, env, &mut head, actor, event)
+}
+
+/// Whether too few people may be left to answer a question after the change that this event records, or an admin may be there who was not
+/// told of it. A key takes the right to answer from its subject where the questions of its owner are kept from the owner.
+fn changes_who_may_answer(event: &ServerEvent) -> bool {
+    match event {
+        ServerEvent::KeyCreated { key, .. } | ServerEvent::KeyImported { key, .. } => key.subject.contains('@'),
+        ServerEvent::PersonAdded(_)
+        | ServerEvent::PersonChanged(_)
+        | ServerEvent::PersonRemoved(_)
+        | ServerEvent::GroupChanged(_)
+        | ServerEvent::GroupRemoved(_) => true,
+        ServerEvent::KeyRecorded { .. }
+        | ServerEvent::KeyRevoked { .. }
+        | ServerEvent::LogKeyAdded(_)
+        | ServerEvent::LogExported(_)
+        | ServerEvent::PayloadRedacted(_)
+        | ServerEvent::HoldPlaced(_)
+        | ServerEvent::HoldLifted(_)
+        // A person who is out of office may answer all the same, and so may the deputy once the question has moved.
+        | ServerEvent::PersonAway(_)
+        | ServerEvent::PersonBack(_)
+        | ServerEvent::PersonConfirmed(_)
+        | ServerEvent::IdentityBound(_)
+        | ServerEvent::SessionBegan(_)
+        | ServerEvent::SessionEnded(_)
+        | ServerEvent::PasskeyAdded(_)
+        | ServerEvent::PasskeyRemoved(_) => false,
+    }
 }
 
 /// Begins the log if it has not begun, and returns its end.

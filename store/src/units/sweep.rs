@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use domain::suspension::Question;
 
 use super::loaded::load_of;
-use crate::assigning::is_out_of_reach;
+use crate::assigning::out_of_reach;
 use crate::fact::Fact;
 use crate::hub::Notice;
 use crate::reads::in_portfolios;
@@ -155,17 +155,20 @@ enum Reach {
     Untold,
 }
 
-/// Whether an open question needs more people than could answer it now; the server's log then says so.
+/// Whether an open question needs more people than could answer it now; the server's log then says so, until mails to admins are queued.
 fn warned_of_reach<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<Reach> {
-    if !is_out_of_reach(rows, row, question)? {
+    if out_of_reach(rows, row, question)?.is_none() {
         return Ok(Reach::Enough);
+    }
+    if rows.is_alerted(row.rid)? {
+        return Ok(Reach::Told);
     }
     // The id of the question is left out: a gateway that is tied to no channels can answer each question of which it knows the id.
     tracing::warn!(
         intent.id = %row.suspension.intent_id,
         "a question needs more people than could answer it now; an admin can assign it to others"
     );
-    Ok(if rows.is_alerted(row.rid)? { Reach::Told } else { Reach::Untold })
+    Ok(Reach::Untold)
 }
 
 /// The timers that a question should have and does not have.

@@ -161,11 +161,21 @@ on_each_store! {
         let intent = agent.active_intent().await;
         let with = |property: Value| form(&json!({"type": "object", "properties": {"a": property}}));
         let large = json!({"type": "boolean", "description": "x".repeat(SCHEMA_BYTES_MAX)});
+        // What stands behind a gap is out of sight in a control, and the person would send it.
+        let behind_a_gap = |space: &str| format!("thanks{}and pay 500", space.repeat(300));
+        let proposed = |property: Value| {
+            let editable = json!({"type": "object", "properties": {"a": property}});
+            json!({"proposal": {"a": behind_a_gap("\n")}, "editable": editable})
+        };
         for (question, field, rule) in [
             (with(json!({"type": "string", "format": "password"})), "schema/properties/a/format", "format"),
             (with(json!({"type": "string", "pattern": "(?=a)"})), "schema/properties/a/pattern", "pattern"),
             (with(json!({"type": "string", "$ref": "http://127.0.0.1:1/"})), "schema/properties/a/$ref", "keyword"),
             (with(large), "schema", "length"),
+            (with(json!({"type": "string", "default": behind_a_gap("\n")})), "schema/properties/a/default", "characters"),
+            (with(json!({"type": "string", "pattern": "^t", "default": behind_a_gap(" ")})), "schema/properties/a/default", "characters"),
+            (proposed(json!({"type": "string"})), "proposal/a", "characters"),
+            (proposed(json!({"type": "string", "default": behind_a_gap("\t")})), "editable/properties/a/default", "characters"),
             (json!({"schema": contract()}), "schema", "unsupported"),
             (json!({"response_type": "text", "choices": [], "schema": contract()}), "schema", "unsupported"),
         ] {

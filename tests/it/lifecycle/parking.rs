@@ -80,6 +80,9 @@ on_each_store! {
         let (by_person, two) = parked(&agent, trigger("placet")).await;
         let (by_gateway, three) = parked(&agent, trigger("webhook")).await;
         assert_eq!(agent.suspension(&one).await["resume_owner"], "server");
+        // What is shown can be sent as it is.
+        assert_eq!(agent.suspension(&two).await["conditions"], trigger("placet"));
+        assert_eq!(agent.intent(by_person).await["state"]["_pause"]["conditions"], trigger("placet"));
         for other in ["ci.build:2", "ci", "x".repeat(EVENT_NAME_MAX).as_str()] {
             assert_eq!(fire(&operator, other).await, 0, "{other}");
         }

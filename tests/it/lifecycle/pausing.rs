@@ -164,6 +164,23 @@ on_each_store! {
         assert!(metrics.text.contains("placet_questions_open 1"), "{}", metrics.text);
     }
 
+    /// The id of a question that has ended is that of no stop either, and the refusal says that it came too late.
+    async fn a_question_that_has_ended_is_not_resumed(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (answered, one) = agent.ask(json!({})).await;
+        operator.respond(answered, &one, "approve").await.ok();
+        let (given_up, two) = agent.ask(json!({})).await;
+        set_status(&agent, given_up, "abandoned").await.ok();
+        for (intent, question) in [(answered, one), (given_up, two)] {
+            let before = agent.everything(intent).await;
+            for body in [json!({}), json!({"input": "go on"}), json!({"handle": question})] {
+                assert_eq!(harn(&resume(&operator, &question, body).await), (409, "already_resolved", "HARN-SUS-003"));
+            }
+            assert_eq!(harn(&settle(&agent, &question, json!({})).await), (409, "already_resolved", "HARN-SUS-003"));
+            assert_eq!(agent.everything(intent).await, before);
+        }
+    }
+
     /// An agent that could lift its own pause would not be stopped at all. Only the end of the intent passes.
     async fn no_agent_lifts_a_pause_by_a_status_and_closing_ends_it(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());

@@ -113,6 +113,10 @@ on_each_store! {
         let mut more = began.clone();
         more["approved"] = json!(true);
         assert_eq!(differences(&agent, &more).await, one("HARN-SUS-013", "approved"));
+        // The form of older servers, in which the events of a trigger stood beside its provider.
+        let old = |events: Value| changed(began, "/conditions/trigger", json!({"kind": "k", "provider": "placet", "events": events}));
+        assert_eq!(differences(&agent, &old(json!(["go"]))).await, []);
+        assert_eq!(differences(&agent, &old(json!(["stop"]))).await, one("HARN-SUS-013", "conditions"));
         // No event lets it go on twice, and what is open has not gone on.
         let other = id_of(&pause(&operator, intent, json!({})).await.ok());
         let forged = changed(went_on, "/handle", json!(other));

@@ -181,7 +181,7 @@ on_each_store! {
         assert_ne!(id, pause_id);
         let record = agent.suspension(&pause_id).await;
         assert_eq!((&record["resolution"], &record["cause"]), (&json!("cancelled"), &json!("stopped")));
-        assert_eq!(agent.suspension(&id).await["stage"], "suspended");
+        assert_eq!(agent.suspension(&id).await["stage"], "requested");
         // The pause was closed and not resumed, so there was no race.
         for by in [&operator, &admin] {
             assert_eq!(harn(&resume(by, &pause_id, json!({})).await), (409, "not_active", "HARN-SUS-010"));
@@ -201,6 +201,42 @@ on_each_store! {
         assert_eq!(since_it_began(&agent, parked).await, [
             "lifecycle.parked", "status_changed", "lifecycle.closed", "lifecycle.stopping", "lifecycle.closed", "status_changed",
         ]);
+        is_verified(app).await;
+    }
+
+    /// A controller must not take the work for stable while its agent runs, so the end of paused work says no more of the agent than the pause.
+    async fn the_end_of_paused_work_has_the_stage_of_the_pause(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        for stage in ["requested", "quiescing", "suspended"] {
+            for mode in ["finish_step", "interrupt_immediate"] {
+                let intent = agent.active_intent().await;
+                let paused = id_of(&pause(&operator, intent, json!({"mode": mode})).await.ok());
+                if stage != "requested" {
+                    settle(&agent, &paused, json!({"stage": stage})).await.ok();
+                }
+                let id = stopping(&operator, intent).await;
+                app.restart().await;
+                let record = agent.suspension(&id).await;
+                assert_eq!((&record["kind"], &record["stage"]), (&json!("stopping"), &json!(stage)), "{mode}");
+                assert_eq!(agent.intent(intent).await["state"]["_pause"]["stage"], stage);
+                // The agent goes on from there: it stops further, and what it has said before is not recorded again.
+                let heard = settle(&agent, &id, json!({"stage": "quiescing"})).await.ok();
+                let (reached, version) = if stage == "requested" { ("quiescing", 2) } else { (stage, 1) };
+                assert_eq!((&heard["stage"], &heard["version"]), (&json!(reached), &json!(version)), "{stage}");
+                // Nothing begins at any stage.
+                let lease = agent.post(&format!("api/v1/intents/{intent}/leases"), json!({"scope": "report"})).await;
+                assert_eq!(lease.problem(), (409, "lease_while_suspended"));
+                settle(&agent, &id, json!({"handoff": {"stage": stage}})).await.ok();
+                assert_eq!(stands(&agent, intent, &id).await, abandoned("cancelled", "handed_over"));
+            }
+        }
+        let parked = agent.active_intent().await;
+        agent.post(&format!("api/v1/intents/{parked}/park"), json!({"reason": "r"})).await.ok();
+        let blocked = agent.active_intent().await;
+        set_status(&agent, blocked, "blocked").await.ok();
+        for (intent, what) in [(parked, "parked"), (blocked, "blocked")] {
+            assert_eq!(stop(&operator, intent, json!({})).await.ok()["stage"], "suspended", "{what}");
+        }
         is_verified(app).await;
     }
 
@@ -261,6 +297,8 @@ on_each_store! {
         assert_eq!(harn(&pause(&operator, intent, json!({})).await), (409, "not_active", "HARN-SUS-001"));
         let park = agent.post(&format!("api/v1/intents/{intent}/park"), json!({"reason": "r"})).await;
         assert_eq!(harn(&park), (409, "not_active", "HARN-SUS-001"));
+        let told = "HARN-SUS-001: the intent is being ended, so it can be neither paused nor parked";
+        assert_eq!(park.body["detail"], told);
         for status in ["active", "blocked", "completed"] {
             assert_eq!(set_status(&agent, intent, status).await.problem(), (409, "intent_stopped"), "{status}");
         }
@@ -340,6 +378,15 @@ on_each_store! {
             assert_eq!((&*free.name, &free.data["new_state"], &free.data["cause"]), ("STATE_CHANGED", &json!({"_pause": null}), &json!("explicit_resume")));
         }
         let (mut stream, _) = Stream::begin(&agent, &format!("intents/{intent}/subscribe")).await;
+        // The state has the conditions as the record shows them, and the payload is that of the log.
+        let trigger = json!({"kind": "k", "provider": "placet", "match": {"events": ["go"]}});
+        let park = json!({"reason": "r", "conditions": {"trigger": trigger}});
+        let parked = id_of(&agent.post(&format!("api/v1/intents/{intent}/park"), park).await.ok());
+        resume(&operator, &parked, json!({})).await.ok();
+        let held = stream.next().await;
+        assert_eq!(held.data["new_state"]["_pause"]["conditions"], json!({"trigger": trigger}));
+        assert_eq!(held.data["conditions"]["trigger"], json!({"kind": "k", "provider": "placet", "events": ["go"]}));
+        assert_eq!(stream.next().await.data["new_state"], json!({"_pause": null}));
         let id = stopping(&operator, intent).await;
         let told = stream.next().await;
         assert_eq!((&told.data["new_state"]["_pause"]["suspension_id"], &told.data["expires_at"]), (&json!(id), &json!("2026-11-24T08:01:00.000000Z")));

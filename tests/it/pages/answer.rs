@@ -331,6 +331,42 @@ on_each_store! {
         assert_eq!(response(app, &asked).await, json!(longest));
     }
 
+    /// A form says one thing. If the first of two texts counted, or the last, their order would decide for the person.
+    async fn a_field_that_comes_twice_answers_nothing(app: &mut TestApp) {
+        let choice = asked(app, json!({})).await;
+        let text = asked(app, json!({"response_type": "text", "choices": []})).await;
+        let fields = json!([{"name": "amount", "type": "number"}]);
+        let form = asked(app, json!({"response_type": "form", "choices": [], "context": {"fields": fields}})).await;
+        let mut person = app.person();
+        for (asked, beside, twice, label, kept) in [
+            (&choice, ("comment", "kept"), [("value", "approve"), ("value", "deny")], "Your answer", "kept</textarea>"),
+            (&choice, ("comment", "kept"), [("value", "deny"), ("value", "deny")], "Your answer", "kept</textarea>"),
+            (&choice, ("value", "approve"), [("comment", "one"), ("comment", "two")], "Comment", "one</textarea>"),
+            (&choice, ("comment", "kept"), [("hand", "claim"), ("hand", "claim")], "Hand", "kept</textarea>"),
+            (&choice, ("comment", "kept"), [("draft", "save"), ("draft", "save")], "Draft", "kept</textarea>"),
+            (&choice, ("value", "approve"), [("nonce", "x"), ("other", "y")], "Nonce", "</textarea>"),
+            (&text, ("other", "y"), [("value", "one"), ("value", "two")], "Your answer", "one</textarea>"),
+            (&form, ("other", "y"), [("field.amount", "1"), ("field.amount", "2")], "Amount", "value=\"1\""),
+        ] {
+            let nonce = person.open(&asked.link).await.nonce();
+            let page = person.post(&asked.link, &[("nonce", nonce.as_str()), beside, twice[0], twice[1]]).await;
+            assert_eq!(page.status, 422, "{twice:?}: {}", page.html);
+            assert!(page.html.contains(&format!("“<bdi>{label}</bdi>” was sent twice")) && page.html.contains(kept), "{twice:?}: {}", page.html);
+            assert_eq!(page.nonce(), nonce, "the page can be sent again");
+            assert_untouched(app, asked).await;
+            assert!(!app.person().open(&asked.link).await.html.contains("saved a draft on"), "{twice:?}");
+        }
+        let (nonce, everything) = (person.open(&form.link).await.nonce(), format!("{}?show=everything", form.link));
+        let page = person.post(&everything, &[("nonce", &nonce), ("field.amount", "1"), ("field.amount", "2")]).await;
+        assert_eq!(page.status, 422, "nor does the way to the rest of a text drop one: {}", page.html);
+        let nonce = person.open(&choice.link).await.nonce();
+        assert_eq!(person.post(&choice.link, &[("nonce", &nonce), ("value", "deny"), ("comment", "once")]).await.status, 303);
+        assert_eq!(response(app, &choice).await, json!("deny"));
+        // A question that has ended shows its outcome, as after every other form.
+        let late = person.post(&choice.link, &[("nonce", &nonce), ("value", "deny"), ("value", "approve")]).await;
+        assert_eq!(person.follow(&choice.link, &late).await.heading(), "Your answer was recorded");
+    }
+
     async fn only_a_choice_that_is_offered_counts(app: &mut TestApp) {
         let asked = asked(app, json!({})).await;
         let mut person = app.person();
@@ -355,7 +391,7 @@ on_each_store! {
         let wrong = [("nonce", nonce.as_str()), ("field.cap", "25oo"), ("field.law", "France"), ("field.copy", "on")];
         let page = person.post(&asked.link, &wrong).await;
         assert_eq!(page.status, 422);
-        assert!(page.html.contains("Two answers need a change") && page.html.contains("value=\"25oo\""));
+        assert!(page.html.contains("Two fields need a change") && page.html.contains("value=\"25oo\""));
         assert_untouched(app, &asked).await;
         let right = [("nonce", nonce.as_str()), ("field.cap", "2500.5"), ("field.law", "Norway"), ("field.nonce", "mine"), ("field.copy", "on")];
         assert_eq!(person.post(&asked.link, &right).await.status, 303);

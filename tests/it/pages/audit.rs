@@ -469,6 +469,8 @@ on_each_store! {
         let foreign = ada.bare_form(&url, &fields).header("origin", "https://evil.example");
         assert_eq!(foreign.send().await.unwrap().status(), 403);
         assert_eq!(ada.post(&url, &[("nonce", "x"), fields[1], fields[2]]).await.status, 403);
+        let twice = ada.post(&url, &[fields[0], fields[0], fields[1]]).await;
+        assert!(twice.status == 403 && !twice.html.contains("still here"), "{}", twice.html);
         assert_eq!(app.person().post(&url, &fields).await.header("location"), "/login");
         let download = ada.post(&url, &fields).await;
         let file = format!("attachment; filename=\"placet-{intent}.jsonl\"");

@@ -160,7 +160,41 @@ on_each_store! {
     }
 }
 
+/// A script that lists the words in heads of tables that stand on more than one line.
+const BROKEN_HEADS: &str = "[...document.querySelectorAll('.many thead th')].flatMap((head) => {
+    const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT), broken = [];
+    while (walker.nextNode()) {
+        for (const word of walker.currentNode.data.matchAll(/\\S+/gu)) {
+            const range = document.createRange();
+            range.setStart(walker.currentNode, word.index);
+            range.setEnd(walker.currentNode, word.index + word[0].length);
+            if (range.getClientRects().length !== 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+}).join(' ')";
+
 on_one_store! {
+    /// On the narrowest phone no head of a table breaks inside a word, in both languages, also of the overview of all questions.
+    async fn heads_of_tables_do_not_break_inside_words(app: &mut TestApp) {
+        directory(app).await;
+        let (mut ada, eve) = (enter(app, ADA).await, enter(app, EVE).await);
+        some(app, &mut ada).await;
+        let browser = Browser::start(BrowserOptions { width: 320, height: 800, dark: false, javascript: true }).await;
+        for languages in ["en", "de"] {
+            browser.speak(languages).await;
+            for (page, person) in [("dashboard", &ada), ("audit/overview", &eve)] {
+                become_person(&browser, app, person).await;
+                browser.open(&format!("{}{page}", app.base)).await;
+                assert_eq!(browser.evaluate("document.documentElement.lang").await, languages);
+                assert_eq!(browser.evaluate("document.querySelectorAll('.many thead .n').length > 3").await, true, "{page}");
+                assert_eq!(browser.evaluate(BROKEN_HEADS).await, "", "{page} {languages}");
+                let (content, window) = browser.scroll_width().await;
+                assert!(content <= window, "{page} {languages}: {content} of {window}");
+            }
+        }
+    }
+
     /// The page is readable on a desk and on a phone, in both schemes, full and empty, without scripts.
     async fn the_dashboard_fits_every_width(app: &mut TestApp) {
         directory(app).await;

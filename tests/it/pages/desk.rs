@@ -125,6 +125,37 @@ on_each_store! {
         assert!(page.html.contains("role=\"status\"") && page.html.contains("Gespeichert."), "{}", page.html);
     }
 
+    /// No page chooses between two texts of one field: it does nothing, and shows what was typed.
+    async fn no_form_says_two_things(app: &mut TestApp) {
+        directory(app).await;
+        let mut ada = enter(app, ADA).await;
+        let settings = format!("{}settings", app.base);
+        let nonce = ada.open(&settings).await.nonce();
+        let at = |path: &str| format!("{}{path}", app.base);
+        let times = [("from", "2027-03-20T09:00"), ("until", "2027-03-21T09:00"), ("deputy", EVE), ("deputy", BOB)];
+        for (path, fields, kept) in [
+            ("settings", vec![("locale", "de"), ("time_zone", "Europe/Vienna"), ("locale", "en")], "Europe/Vienna"),
+            ("settings", vec![("nonce", "x"), ("locale", "de")], "name=\"locale\""),
+            ("out-of-office", times.to_vec(), EVE),
+            ("logout", vec![("where", "here"), ("where", "everywhere")], "here"),
+        ] {
+            let fields: Vec<(&str, &str)> = [("nonce", nonce.as_str())].into_iter().chain(fields).collect();
+            let page = ada.post(&at(path), &fields).await;
+            assert_eq!((page.status, page.heading().as_str()), (422, "A field was sent twice"), "{path}: {}", page.html);
+            assert!(page.html.contains("if not, open the page again"), "{path}: {}", page.html);
+            assert!(page.html.contains("Nothing was changed") && page.html.contains(kept) && page.nonce() == nonce, "{path}: {}", page.html);
+        }
+        let still_in = ada.open(&settings).await;
+        assert!(still_in.status == 200 && still_in.html.contains("<html lang=\"en\""), "{}", still_in.html);
+        assert!(!ada.open(&at("out-of-office")).await.html.contains(EVE));
+        let mut other = app.person();
+        let nonce = other.open(&at("login")).await.nonce();
+        let asked = other.post(&at("login"), &[("nonce", &nonce), ("address", ADA), ("address", EVE)]).await;
+        assert_eq!(asked.status, 422, "{}", asked.html);
+        app.settle().await;
+        assert!(!app.smtp.has_unread(), "no login link is sent");
+    }
+
     /// A person types the times of the own clocks, and reads them there again.
     async fn the_times_of_an_absence_are_those_of_the_person(app: &mut TestApp) {
         let [ada_path, ..] = directory(app).await;
@@ -140,6 +171,8 @@ on_each_store! {
         let fields = |until: &'static str| [("nonce", nonce.as_str()), ("from", "2027-03-20T09:00"), ("until", until), ("deputy", EVE)].to_vec();
         let refused = ada.post(&path, &fields("2027-03-28T02:30")).await;
         assert!(refused.status == 422 && refused.html.contains("id=\"untile\"") && refused.html.contains("the clocks are set forward"), "{}", refused.html);
+        let refused = ada.post(&path, &fields("2028-03-28T09:00")).await;
+        assert!(refused.status == 422 && refused.html.contains("at most 366 days."), "{}", refused.html);
         assert_eq!(ada.post(&path, &fields("2027-03-28T03:30")).await.status, 303);
         let people: Value = admin.get("api/v1/people").await.ok();
         let away = &people["people"].as_array().unwrap().iter().find(|person| person["address"] == ADA).unwrap()["out_of_office"];

@@ -178,6 +178,29 @@ on_each_store! {
         assert!(is_open(app, &id).await);
     }
 
+    /// A text that Ada typed stands in Bob's form, and Bob sends it: nothing of it may be out of sight there, or turn the text around.
+    async fn a_draft_brings_nothing_hidden_into_the_form_of_another(app: &mut TestApp) {
+        directory(app).await;
+        let (id, [_, second]) = asked(app, json!({"response_type": "text", "choices": [], "question": "Why?"})).await;
+        let ada = key_of(app, ADA, "ada").await;
+        let marked = "Characters that show nothing stand in the form as their codes";
+        let mut bob = app.person();
+        for (typed, shown, is_marked) in [
+            (format!("Dear customer.\u{202e}{}pay 500", "\n".repeat(40)), "Dear customer.⟨U+202E⟩\n⟨39 empty lines⟩\npay 500</textarea>", true),
+            (format!("thanks{}and pay 500", "\u{3000}".repeat(300)), "thanks⟨300 spaces⟩and pay 500</textarea>", true),
+            ("Dear\n\ncustomer. ❤️".to_owned(), "Dear\n\ncustomer. ❤️</textarea>", false),
+        ] {
+            let saved = save(&ada, &id, json!({"value": typed})).await.ok();
+            assert_eq!(saved["drafts"][0]["values"]["value"], json!(typed), "its author has it as it was typed");
+            let nonce = bob.open(&second).await.nonce();
+            let taken = bob.post(&second, &[("nonce", &nonce), ("take", ADA)]).await;
+            assert_eq!(taken.status, 200, "{}", taken.html);
+            assert!(taken.html.contains(shown) && !taken.html.contains(['\u{202e}', '\u{3000}']), "{}", taken.html);
+            assert_eq!(taken.html.contains(marked), is_marked, "{}", taken.html);
+        }
+        assert!(is_open(app, &id).await);
+    }
+
     /// A draft that was pressed at an answered question leads to the outcome, as an answer does.
     async fn a_late_draft_leads_to_the_outcome(app: &mut TestApp) {
         directory(app).await;

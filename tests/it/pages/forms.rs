@@ -88,6 +88,24 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"]["price"], json!(41.5));
     }
 
+    /// A field for whole numbers never advises a number with decimals, in either language.
+    async fn a_whole_number_is_advised_as_one(app: &mut TestApp) {
+        let (id, link) = asked(app, form(&contract())).await;
+        let mut person = app.person();
+        for (language, typed, said, other) in [
+            ("de", "60.000", "muss als 60000 geschrieben werden, ohne Punkte", "60,000"),
+            ("en", "60,000", "must be written as 60000, without commas", "60.000"),
+        ] {
+            let shown = person.send(person.request(Method::GET, &link).header("accept-language", language)).await;
+            let nonce = shown.nonce();
+            let wrong = person.form(&link, &[("nonce", &*nonce), ("field./cap", typed), ("field./law", "no")]);
+            let refused = person.send(wrong.header("accept-language", language)).await;
+            assert_eq!(refused.status, 422, "{language}");
+            assert!(refused.html.contains(said) && !refused.html.contains(other), "{language}: {}", refused.html);
+        }
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
+    }
+
     /// A person who made one mistake in a form must find it at its field, and must type nothing again.
     async fn a_problem_stands_at_its_field_and_what_was_typed_stays(app: &mut TestApp) {
         let (id, link) = asked(app, form(&contract())).await;
@@ -105,7 +123,7 @@ on_each_store! {
         let page = person.post(&link, &wrong).await;
         assert_eq!(page.status, 422);
         for part in [
-            "Three answers need a change", "<a href=\"#f0\">“<bdi>Liability cap</bdi>” must be at least 50000",
+            "Three fields need a change", "<a href=\"#f0\">“<bdi>Liability cap</bdi>” must be at least 50000",
             "<a href=\"#f1\">“<bdi>Governing law</bdi>” is still empty", "<a href=\"#f2\">“<bdi>Mail</bdi>” must be an e-mail address",
             "value=\"1\" aria-describedby=\"f0h f0e\" aria-invalid=\"true\"", "value=\"12345\"",
         ] {

@@ -78,11 +78,11 @@ on_each_store! {
             "test-operator paused the work at once: The supplier is checked.", "test-agent said that it had heard of the stop",
             "test-agent said that it had stopped", "test-operator let the work go on: The supplier is fine.",
             "test-agent parked the work: Waiting for the &#60;review&#62;. · waits for review.approved or review.rejected",
-            "The event review.approved let the work go on; test-operator told of it: {’review’:7}",
+            "The event review.approved let the work go on; test-operator told of it: {&#34;review&#34;:7}",
             "test-agent parked the work: Waiting for the &#60;review&#62;. · until", "The time was over, and the work went on",
             "test-agent parked the work", "The stop was over, because test-operator ended the work",
             "test-operator ended the work: Another team does it. · the agent had time until",
-            "test-agent stopped and handed in: {’left’:[’The &#60;invoice&#62;.’]}",
+            "test-agent stopped and handed in: {&#34;left&#34;:[&#34;The &#60;invoice&#62;.&#34;]}",
         ]);
         tells(&german(app, &mut ada, intent).await, &[
             "test-operator hat die Arbeit sofort pausiert: The supplier is checked.", "test-agent hat mitgeteilt, von der Unterbrechung zu wissen",
@@ -91,6 +91,40 @@ on_each_store! {
             "Die Zeit war um, und die Arbeit ging weiter", "Die Unterbrechung war vorbei, weil test-operator die Arbeit beendet hat",
             "test-operator hat die Arbeit beendet: Another team does it. · der Agent hatte Zeit bis", "test-agent hat angehalten und abgegeben: ",
         ]);
+    }
+
+    /// A reader must know what the time of a park does, and must be able to read its input as the document that it is.
+    async fn a_record_tells_what_the_time_of_a_park_does(app: &mut TestApp) {
+        let agent = app.agent();
+        let mut ada = auditor(app).await;
+        let timeout = |rest: Value| {
+            let mut timeout = json!({"duration_minutes": 5});
+            timeout.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            json!({ "timeout": timeout })
+        };
+        let input = json!({"say": "\"yes\"", "hidden": "a\u{202e}b\u{200b}"});
+        let shown = "{&#34;hidden&#34;:&#34;a⟨U+202E⟩b⟨U+200B⟩&#34;,&#34;say&#34;:&#34;\\&#34;yes\\&#34;&#34;}";
+        for (conditions, english, in_german) in [
+            (timeout(json!({})), ", then it goes on with a summary", ", danach geht sie mit einer Zusammenfassung weiter"),
+            (timeout(json!({"on_timeout": "fail"})), ", then the work is given up", ", danach wird die Arbeit aufgegeben"),
+            (
+                timeout(json!({"on_timeout": "resume_with_input"})),
+                ", then it goes on, and its agent is told that the time is over",
+                ", danach geht sie weiter, und ihrem Agenten wird mitgeteilt, dass die Zeit um ist",
+            ),
+            (
+                timeout(json!({"on_timeout": "resume_with_input", "input": input})),
+                &*format!(", then it goes on with this input: {shown}"),
+                &*format!(", danach geht sie mit dieser Eingabe weiter: {shown}"),
+            ),
+        ] {
+            let intent = agent.active_intent().await;
+            park(&agent, intent, conditions).await;
+            let said = sentences(&open(app, &mut ada, &format!("/{intent}")).await.html);
+            assert!(said.iter().any(|said| said.contains(" · until ") && said.ends_with(english)), "{english}: {said:#?}");
+            let said = german(app, &mut ada, intent).await;
+            assert!(said.iter().any(|said| said.contains(" · bis ") && said.ends_with(in_german)), "{in_german}: {said:#?}");
+        }
     }
 
     /// The other ends, a pause that a person took over, and the time of an outage.

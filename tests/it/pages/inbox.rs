@@ -146,7 +146,7 @@ on_each_store! {
         assert!(listed(app, &mut ada, "mine").await.is_empty() && listed(app, &mut ada, "groups").await.is_empty());
         assert_eq!(listed(app, &mut ada, "done").await, std::slice::from_ref(&id));
         assert_eq!(listed(app, &mut bob, "mine").await, std::slice::from_ref(&id));
-        assert!(open(app, &mut bob, "").await.html.contains("1 answered, 2 must agree"));
+        assert!(open(app, &mut bob, "").await.html.contains("1 of 2 have agreed"));
         key.post(&format!("api/v1/suspensions/{id}/take-back"), json!({})).await.ok();
         assert_eq!(listed(app, &mut ada, "mine").await, std::slice::from_ref(&id));
         assert!(listed(app, &mut ada, "done").await.is_empty());
@@ -159,6 +159,49 @@ on_each_store! {
             assert!(done.html.contains("Answer: <b><bdi>Approve refund</bdi></b>"), "{}", done.html);
         }
         assert_eq!(rows::number(app, "SELECT count(*) AS number FROM inbox").await, 0);
+    }
+
+    /// The list and the record say the same: an answer of a person who may not answer any more does not count, and a refusal agrees with
+    /// no approval.
+    async fn only_answers_that_count_are_counted_in_a_list(app: &mut TestApp) {
+        directory(app).await;
+        list(app, "zoe@example.com", "operator").await;
+        set(app, "finance", &[ADA, BOB, EVE, "zoe@example.com"]).await;
+        let mut eve = enter(app, EVE).await;
+        let quorum = json!({"required_approvals": 3, "required_refusals": 2});
+        let (intent, id) = app.ask(json!({"assignees": {"groups": ["finance"]}, "quorum": quorum})).await;
+        for (address, name, value) in [(ADA, "ada", "approve"), (BOB, "bob", "approve"), ("zoe@example.com", "zoe", "deny")] {
+            key_of(app, address, name).await.respond(intent, &id, value).await.ok();
+        }
+        for (members, given) in [(vec![ADA, BOB, EVE, "zoe@example.com"], 2), (vec![ADA, EVE, "zoe@example.com"], 1)] {
+            set(app, "finance", &members).await;
+            assert_eq!(app.agent().suspension(&id).await["approvals"], json!({"given": given, "needed": 3}));
+            let page = open(app, &mut eve, "").await;
+            assert!(page.html.contains(&format!("{given} of 3 have agreed")), "{}", page.html);
+        }
+        mails(app).await;
+    }
+
+    /// The list is how people find all their work: one damaged answer must not take it from them.
+    async fn a_counted_answer_that_cannot_be_read_leaves_the_list_as_it_is(app: &mut TestApp) {
+        directory(app).await;
+        let mut bob = enter(app, BOB).await;
+        let body = json!({"question": "Two of us?", "assignees": {"people": [ADA, BOB]}, "quorum": {"required_approvals": 2}});
+        let (intent, id) = app.ask(body).await;
+        ask(app, json!({"question": "Another one?", "assignees": {"people": [BOB]}})).await;
+        key_of(app, ADA, "ada").await.respond(intent, &id, "approve").await.ok();
+        assert!(open(app, &mut bob, "").await.html.contains("1 of 2 have agreed"));
+        let (broken, mended) = match app.scratch() {
+            None => ("CAST('x' || CAST(bytes AS TEXT) AS BLOB)", "CAST(substr(CAST(bytes AS TEXT), 2) AS BLOB)"),
+            Some(_) => ("convert_to('x', 'UTF8') || bytes", "substring(bytes FROM 2)"),
+        };
+        let change = |bytes: &str| format!("UPDATE events SET bytes = {bytes} WHERE event_type = 'intent.answer_counted'");
+        rows::change(app, &change(broken)).await;
+        let page = open(app, &mut bob, "").await;
+        assert!(page.status == 200 && page.html.contains("Two of us?") && page.html.contains("Another one?"), "{}", page.html);
+        assert!(!page.html.contains("have agreed"), "{}", page.html);
+        rows::change(app, &change(mended)).await;
+        mails(app).await;
     }
 
     /// The person who owns the asking agent is no part of a quorum, and must not find a question there that would refuse the answer.
@@ -310,11 +353,17 @@ on_each_store! {
         copies(app, COUNTED_MAX - 1).await;
         let page = open(app, &mut ada, "").await;
         assert_eq!((tally(&page, "Waiting for me"), tally(&page, "Everything")), ("1000".to_owned(), "1000".to_owned()));
+        assert_eq!(tally(&page, "Done by me"), "0");
+        let done = "INSERT INTO answered (person, suspension) SELECT 'ada@example.com', rid FROM suspensions";
+        rows::change(app, done).await;
+        assert_eq!(tally(&open(app, &mut ada, "").await, "Done by me"), "1000");
         rows::change(app, "INSERT INTO inbox (place, due_at, suspension) SELECT 'role:operator', due_at, suspension FROM inbox WHERE suspension < 1000000").await;
         assert_eq!(tally(&open(app, &mut ada, "").await, "Waiting for me"), "1000", "a question at two places is one question");
         ask(app, json!({"question": "One more?", "notify_to": [ADA], "timeout_seconds": 9})).await;
         let page = open(app, &mut ada, "").await;
         assert_eq!((tally(&page, "Waiting for me"), tally(&page, "Everything")), ("1,000+".to_owned(), "1,000+".to_owned()));
+        rows::change(app, &format!("{done} WHERE rid NOT IN (SELECT suspension FROM answered)")).await;
+        assert_eq!(tally(&open(app, &mut ada, "?list=everything").await, "Done by me"), "1,000+");
         let searched = open(app, &mut ada, "?words=nowhere").await;
         assert!(shown(&searched).is_empty() && searched.html.contains(&format!("The first {LOOKED_AT_WITH_WORDS_MAX} questions")), "{}", searched.html);
         let rest = open(app, &mut ada, &next(&searched).unwrap()).await;

@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use harness::app::TestApp;
+use domain::people::principal::Role;
+use harness::app::{OPERATOR, TestApp};
 use harness::browser::{Browser, BrowserOptions};
 use harness::on_each_store;
 use harness::person::Page;
@@ -217,6 +218,20 @@ on_each_store! {
         browser.press("button[value=approve]").await;
         assert!(browser.text().await.contains("Your answer was recorded"));
         assert_eq!(app.person().open(&link).await.heading(), "Your answer was recorded");
+    }
+
+    /// A zone has one name on a German page: the server writes the title and the first text, and the script all times.
+    async fn a_german_page_has_one_name_for_its_zone(app: &mut TestApp) {
+        let person = json!({"address": OPERATOR, "role": "operator", "time_zone": "Europe/Berlin", "locale": "de"});
+        app.api(Role::Admin).post("api/v1/people", person).await.ok();
+        let (_, link) = asked(app, json!({"timeout_seconds": 3600})).await;
+        let served = app.person().open(&link).await.html;
+        assert!(served.contains("10:00 MEZ</title>") && !served.contains(":00 CET"), "{served}");
+        let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
+        browser.open(&link).await;
+        let text = browser.text().await;
+        assert!(text.contains("MEZ") && !text.contains("CET") && !text.contains("GMT"), "{text}");
+        assert!(browser.evaluate("document.title").await.to_string().contains("10:00 MEZ"));
     }
 
     /// Few people think in UTC. The page shows times in the reader's own zone; without a script it shows UTC and says so.

@@ -174,6 +174,33 @@ on_each_store! {
         assert_eq!((&record["resolution"], &record["proposal"]), (&json!("responded"), &paying(2400)));
     }
 
+    /// Two people edit one field. The page of the second shows what the first made of it, under that name, and keeps the own text apart.
+    async fn a_stale_edit_of_the_same_field_shows_the_edit_of_the_other(app: &mut TestApp) {
+        directory(app).await;
+        let (intent, id) = quorums::asked(app, quorums::two(), proposing()).await;
+        let link = mails(app).await[1].1.clone();
+        let mut bob = app.person();
+        let page = bob.open(&link).await;
+        assert!(!page.html.contains("id=\"edits\""), "no person has edited it: {}", page.html);
+        let (nonce, digests) = (page.nonce(), (hidden(&page.html, "based_on"), "live".to_owned()));
+        let [ada, ..] = quorums::keys(app).await;
+        let edited = json!({"suspension_id": id, "value": "approve", "proposal": paying(2400)});
+        ada.post(&format!("api/v1/intents/{intent}/suspend/respond"), edited).await.ok();
+        let stale = bob.post(&link, &typed(&nonce, &digests, &[("field./amount", "2300"), ("value", "approve")])).await;
+        assert_eq!(stale.status, 412, "{}", stale.html);
+        let part = |id: &str| {
+            let (_, part) = stale.html.split_once(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}: {}", stale.html));
+            part.split_once("</div>").map_or(part, |(part, _)| part)
+        };
+        let (edits, own) = (part("edits"), part("changes"));
+        assert!(edits.contains("ada@example.com") && edits.contains("2500</del>") && edits.contains("2400</ins>"), "{edits}");
+        assert!(!edits.contains("2300"), "{edits}");
+        assert!(own.contains("2400</del>") && own.contains("2300</ins>") && !own.contains("ada@example.com"), "{own}");
+        assert!(stale.html.contains("name=\"field./amount\"") && stale.html.contains("value=\"2300\""), "{}", stale.html);
+        assert!(stale.html.contains("name=\"base./amount\" value=\"2400\""), "the own edit now begins from the other one: {}", stale.html);
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
+    }
+
     /// An edit drops the approvals before it: the page names their people before it is sent.
     async fn a_page_says_whose_approval_an_edit_drops(app: &mut TestApp) {
         directory(app).await;
@@ -244,6 +271,29 @@ on_one_store! {
             assert_eq!((&record["proposal"], &record["original_proposal"]), (&paying(2400), &payment()));
             let errors = browser.console_errors().await;
             assert!(errors.iter().all(|error| error.contains("status of 422")), "{errors:?}");
+        }
+    }
+
+    /// The same in a browser, with scripts and without: the text of another person stands under that name, and the own one in its field.
+    async fn a_stale_edit_is_compared_in_a_browser(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, ..] = quorums::keys(app).await;
+        for javascript in [true, false] {
+            let (intent, id) = quorums::asked(app, quorums::two(), proposing()).await;
+            let link = mails(app).await[1].1.clone();
+            let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript }).await;
+            browser.open(&link).await;
+            browser.evaluate("document.getElementById('f0').value = ''").await;
+            browser.type_into("#f0", "2300").await;
+            let edited = json!({"suspension_id": id, "value": "approve", "proposal": paying(2400)});
+            ada.post(&format!("api/v1/intents/{intent}/suspend/respond"), edited).await.ok();
+            browser.press("button[value=approve]").await;
+            assert!(browser.text().await.contains("was edited while this page was open"), "{}", browser.text().await);
+            let edits = browser.find_all_text("#edits").await.concat();
+            assert!(edits.contains("ada@example.com") && edits.contains("2400") && !edits.contains("2300"), "{edits}");
+            let own = "[...document.querySelectorAll('#changes li')].filter((row) => !row.hidden).map((row) => row.querySelector('del').textContent + ' ' + row.querySelector('ins').textContent)";
+            assert_eq!(browser.evaluate(own).await, json!(["2400 2300"]));
+            assert_eq!(browser.evaluate("document.getElementById('f0').value").await, "2300");
         }
     }
 

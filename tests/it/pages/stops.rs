@@ -9,7 +9,8 @@ use harness::app::TestApp;
 use harness::browser::{Browser, BrowserOptions};
 use harness::person::{Page, Person};
 use harness::{on_each_store, on_one_store};
-use serde_json::json;
+use reqwest::Method;
+use serde_json::{Value, json};
 
 use super::audit::become_person;
 use super::looks::{fits, looks};
@@ -30,7 +31,27 @@ async fn send(app: &TestApp, person: &mut Person, id: &str, input: &str) -> Page
     person.post(&path(app), &[("nonce", &nonce), ("id", id), ("input", input)]).await
 }
 
-async fn stopped(api: &Api, intent: IntentId, how: &str, body: serde_json::Value) -> String {
+/// The words of the page about one intent, without marks.
+fn told(html: &str, intent: IntentId) -> String {
+    let row = html.split("<li>").find(|row| row.contains(&format!("<code>{intent}</code>"))).unwrap();
+    let row = row.split("</li>").next().unwrap();
+    row.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect()
+}
+
+/// What the page says about one intent, in English and in German.
+async fn in_both_languages(app: &TestApp, person: &mut Person, intent: IntentId) -> (String, String) {
+    let english = told(&person.open(&path(app)).await.html, intent);
+    let request = person.request(Method::GET, &path(app)).header("accept-language", "de");
+    (english, told(&person.send(request).await.html, intent))
+}
+
+async fn parked(api: &Api, conditions: Value) -> IntentId {
+    let intent = api.active_intent().await;
+    stopped(api, intent, "park", json!({"reason": "Waiting.", "conditions": conditions})).await;
+    intent
+}
+
+async fn stopped(api: &Api, intent: IntentId, how: &str, body: Value) -> String {
     let record = api.post(&format!("api/v1/intents/{intent}/{how}"), body).await.ok();
     record["id"].as_str().unwrap().to_owned()
 }
@@ -61,7 +82,7 @@ on_each_store! {
         let page = ada.open(&path(app)).await;
         assert!(page.html.contains("&#60;/p&#62;&#60;script&#62;The supplier is checked.") && !page.html.contains("<script"), "{}", page.html);
         assert_eq!(page.html.matches("<button class=\"btn\" type=\"submit\" aria-describedby").count(), 2, "the end of work is not resumed");
-        for words in ["Paused", "Parked", "Being ended", "Its time is over at", "The intent ends at the latest at"] {
+        for words in ["Paused", "Parked", "Being ended", "it goes on by itself on", "The intent ends at the latest on"] {
             assert!(page.html.contains(words), "{words}: {}", page.html);
         }
         assert!(ada.open(&format!("{}inbox", app.base)).await.html.contains("<a href=\"/stops\">"));
@@ -130,13 +151,112 @@ on_each_store! {
         mails(app).await;
     }
 
+    /// A person who reads what the work waits for must be able to do it, and a person must not wait for what never comes.
+    async fn the_page_tells_what_parked_work_waits_for(app: &mut TestApp) {
+        directory(app).await;
+        let (agent, mut ada) = (app.agent(), enter(app, ADA).await);
+        let before = ("Before that, its agent, an operator or an admin may resume it.", "Vorher können der Agent selbst und Personen mit der Rolle");
+        for (conditions, english, in_german) in [
+            (
+                json!({"on_event": "docs.review/approved"}),
+                "It goes on when the event docs.review/approved comes. Before that, its agent",
+                "Sie geht weiter, wenn das Ereignis docs.review/approved eintrifft. Vorher können",
+            ),
+            (
+                json!({"trigger": {"kind": "review", "provider": "webhook", "match": {"events": ["a.b", "c"]}}}),
+                "It goes on when the provider webhook tells of the event a.b or c. The agent calls this trigger “review”. Before that,",
+                "Sie geht weiter, wenn der Anbieter webhook das Ereignis a.b oder c meldet. Der Agent nennt diesen Auslöser „review“. Vorher",
+            ),
+            (
+                json!({"on_event": "x", "trigger": {"kind": "k", "provider": "placet", "match": {"events": ["y"]}}}),
+                "when the event x comes. It also goes on when the provider placet tells of the event y.",
+                "wenn das Ereignis x eintrifft. Sie geht auch weiter, wenn der Anbieter placet das Ereignis y meldet.",
+            ),
+        ] {
+            let told = in_both_languages(app, &mut ada, parked(&agent, conditions).await).await;
+            assert!(told.0.contains(english) && told.0.contains(before.0), "{}", told.0);
+            assert!(told.1.contains(in_german) && told.1.contains(before.1), "{}", told.1);
+            assert!(!told.0.contains("the work is given up") && !told.0.contains("by itself"), "it has no time: {}", told.0);
+        }
+        let told = in_both_languages(app, &mut ada, parked(&agent, json!(null)).await).await;
+        assert!(told.0.contains("It waits until its agent, an operator or an admin resumes it."), "{}", told.0);
+        assert!(told.1.contains("Sie wartet, bis der Agent selbst oder eine Person mit der Rolle „operator“ oder „admin“ sie fortsetzt."), "{}", told.1);
+        assert!(!told.0.contains("goes on") && !told.0.contains("Before that"), "nothing else lets it go on: {}", told.0);
+        mails(app).await;
+    }
+
+    /// At its time the work goes on or is given up: a person must know which, and until when it can be helped.
+    async fn the_page_tells_what_the_time_of_parked_work_does(app: &mut TestApp) {
+        directory(app).await;
+        let (agent, mut ada) = (app.agent(), enter(app, ADA).await);
+        let timeout = |on_timeout: &str, input: Value| json!({"timeout": {"duration_minutes": 5, "on_timeout": on_timeout, "input": input}});
+        let hidden = json!({"see": "a.example", "b": "c\u{202e}d"});
+        for (conditions, english, in_german) in [
+            (timeout("resume_with_summary", json!(null)), ", and its agent begins anew with a summary. Before that,", ", und ihr Agent beginnt mit einer Zusammenfassung neu. Vorher"),
+            (timeout("fail", json!(null)), ", the work is given up. Before that,", ", wird die Arbeit aufgegeben. Vorher"),
+            (timeout("resume_with_input", json!(null)), ", and its agent is told that the time is over.", ", und ihrem Agenten wird mitgeteilt, dass die Zeit um ist."),
+            (
+                timeout("resume_with_input", hidden),
+                ", and its agent gets this input: {&#34;b&#34;:&#34;c⟨U+202E⟩d&#34;,&#34;see&#34;:&#34;a.example&#34;}.",
+                ", und ihr Agent bekommt diese Eingabe: {&#34;b&#34;:&#34;c⟨U+202E⟩d&#34;,&#34;see&#34;:&#34;a.example&#34;}.",
+            ),
+            (
+                timeout("resume_with_input", json!("See https://evil.example/x")),
+                "gets this input: See https[:]//evil[.]example/x.",
+                "bekommt diese Eingabe: See https[:]//evil[.]example/x.",
+            ),
+        ] {
+            let told = in_both_languages(app, &mut ada, parked(&agent, conditions).await).await;
+            assert!(told.0.contains(english) && told.0.contains("If it has not gone on"), "{}", told.0);
+            assert!(told.1.contains(in_german) && told.1.contains("Ist sie "), "{}", told.1);
+        }
+        // The event may come before the time.
+        let both = json!({"on_event": "go", "timeout": {"duration_minutes": 5, "on_timeout": "fail"}});
+        let told = in_both_languages(app, &mut ada, parked(&agent, both).await).await;
+        assert!(told.0.contains("when the event go comes. If it has not gone on by Tue 24 Nov 2026 at 08:05:00 UTC, the work is given up."), "{}", told.0);
+        assert!(told.1.contains("wenn das Ereignis go eintrifft. Ist sie am Di., 24. Nov. 2026, 08:05:00 UTC noch nicht weitergegangen,"), "{}", told.1);
+        mails(app).await;
+    }
+
+    /// The end of paused work says no more of the agent than the pause did: an agent that has not heard of it still runs.
+    async fn an_agent_that_has_not_heard_of_the_pause_is_not_told_as_stopped_when_its_work_is_ended(app: &mut TestApp) {
+        directory(app).await;
+        let (agent, operator, mut ada) = (app.agent(), app.operator(), enter(app, ADA).await);
+        for (settled, said, gesagt) in [
+            (false, "The agent has not said yet that it has stopped.", "Der Agent hat noch nicht mitgeteilt, dass er angehalten hat."),
+            (true, "The agent has stopped.", "Der Agent hat angehalten."),
+        ] {
+            let intent = agent.active_intent().await;
+            let pause = stopped(&operator, intent, "pause", json!({})).await;
+            if settled {
+                agent.post(&format!("api/v1/suspensions/{pause}/settle"), json!({})).await.ok();
+            }
+            stopped(&operator, intent, "stop", json!({})).await;
+            let told = in_both_languages(app, &mut ada, intent).await;
+            assert!(told.0.contains("Being ended") && told.0.contains(said), "{}", told.0);
+            assert!(told.1.contains("Wird beendet") && told.1.contains(gesagt), "{}", told.1);
+        }
+        mails(app).await;
+    }
+
     /// The words of an agent are shown as they are: nothing in them is hidden, turns the words around it about, or leads elsewhere.
     async fn the_reason_of_an_agent_hides_nothing_on_the_page(app: &mut TestApp) {
         directory(app).await;
         let (agent, mut ada) = (app.agent(), enter(app, ADA).await);
         let reason = "Paid\u{202e}lla\u{202c}\u{200b}\u{1b}[2K\u{e0041}\u{0}, see https://evil.example/x";
-        stopped(&agent, agent.active_intent().await, "park", json!({"reason": reason})).await;
+        let title = json!({"title": "See https://evil.example/t", "status": "active"});
+        let named = agent.post("api/v1/intents", title).await.ok();
+        let kind = format!("Paid\u{202e}lla, see https://evil.example/k{}", "k".repeat(100));
+        let trigger = json!({"kind": kind, "provider": "placet", "match": {"events": ["https://evil.example/e"]}});
+        let park = json!({"reason": reason, "conditions": {"trigger": trigger}});
+        stopped(&agent, named["id"].as_str().unwrap().parse().unwrap(), "park", park).await;
         let page = ada.open(&path(app)).await.html;
+        assert!(page.contains("See https[:]//evil[.]example/t</h2>") && !page.contains("evil.example/t"), "{page}");
+        assert!(page.contains("“<bdi>Paid⟨U+202E⟩lla, see https[:]//evil[.]example/kk") && page.contains("k…</bdi>”"), "{page}");
+        assert!(page.contains("<code><bdi>https://evil.example/e</bdi></code>") && !page.contains("href=\"https://evil"), "{page}");
+        // The button is described by the title and by the line below it: a person who listens does not hear the whole reason once more.
+        assert!(page.contains("<h2 id=\"t1\"") && page.contains("id=\"k1\"><span class=\"chip act\">Parked"), "{page}");
+        assert!(page.contains("type=\"submit\" aria-describedby=\"t1 k1\">Resume"), "{page}");
         assert!(!page.contains(['\u{202e}', '\u{202c}', '\u{200b}', '\u{1b}', '\u{e0041}', '\u{0}']), "{page}");
         assert!(page.contains("Paid⟨U+202E⟩lla⟨U+202C⟩⟨U+200B⟩⟨U+001B⟩[2K") && page.contains("https[:]//evil[.]example/x"), "{page}");
     }
@@ -152,8 +272,13 @@ on_one_store! {
         let named = app.agent().post("api/v1/intents", json!({"title": long, "status": "active"})).await.ok();
         let intent = named["id"].as_str().unwrap().parse().unwrap();
         stopped(&app.operator(), intent, "pause", json!({"reason": long})).await;
+        let events: Vec<String> = (10..25).map(|number| format!("{}{number}", "event".repeat(39))).collect();
+        let trigger = json!({"kind": long, "provider": "webhook", "match": {"events": events}});
+        let input = json!({"input": "x".repeat(400)});
+        let timeout = json!({"duration_minutes": 60, "on_timeout": "resume_with_input", "input": input});
+        parked(&app.agent(), json!({"on_event": "event".repeat(40), "trigger": trigger, "timeout": timeout})).await;
         // So many that there is a next page.
-        for _ in 0..47 {
+        for _ in 0..46 {
             stopped(&app.operator(), app.agent().active_intent().await, "pause", json!({})).await;
         }
         for (width, dark) in looks() {

@@ -63,6 +63,34 @@ on_each_store! {
         assert_eq!(shown.last().unwrap(), "Answered by bob@example.com");
     }
 
+    /// A form that comes back shows the same page, with the picture: a person who mends a mistake decides with what was there before.
+    async fn a_form_that_comes_back_keeps_the_picture(app: &mut TestApp) {
+        directory(app).await;
+        mails(app).await;
+        let mut ada = log_in(app, ADA).await;
+        let (_, id) = app.ask(json!({"response_type": "text", "choices": [], "notify_to": [ADA]})).await;
+        let link = mails(app).await.remove(0).1;
+        let url = format!("{}questions/{id}", app.base);
+        let page = ada.open(&url).await;
+        let (nonce, before) = (page.nonce(), moments(&page));
+        assert!(!before.is_empty());
+        for (fields, status) in [
+            (vec![("value", "")], 422),
+            (vec![("value", "one"), ("value", "two")], 422),
+            (vec![("value", ""), ("draft", "save")], 422),
+            (vec![("value", "half"), ("draft", "save")], 200),
+        ] {
+            let fields: Vec<(&str, &str)> = [("nonce", nonce.as_str()), ("person", ADA)].into_iter().chain(fields).collect();
+            let page = ada.post(&url, &fields).await;
+            assert_eq!(page.status, status, "{fields:?}");
+            assert!(moments(&page).starts_with(&before), "{fields:?}: {}", page.html);
+        }
+        let mut person = app.person();
+        let nonce = person.open(&link).await.nonce();
+        let refused = person.post(&link, &[("nonce", &nonce), ("value", "")]).await;
+        assert!(refused.status == 422 && !refused.html.contains("id=\"so\""), "a link shows no history: {}", refused.html);
+    }
+
     /// Answers that count, and an end without an answer, have words of their own.
     async fn each_end_of_a_question_has_its_word(app: &mut TestApp) {
         directory(app).await;

@@ -208,6 +208,8 @@ on_each_store! {
             (&listed, vec![("person", ADA), ("value", "maybe")], 422, "Not all of these questions"),
             (&listed, vec![("person", ADA)], 422, "Not all of these questions"),
             (&listed, vec![("person", ADA), ("value", "yes"), ("reason", "Out of budget")], 422, "goes with a no alone"),
+            (&listed, vec![("person", ADA), ("value", "yes"), ("value", "no")], 422, "A field came twice"),
+            (&listed, vec![("person", ADA), ("value", "yes"), ("comment", "a"), ("comment", "b")], 422, "A field came twice"),
             (&listed, vec![("person", BOB), ("value", "yes")], 403, "open for too long"),
             (&forged, vec![("person", ADA), ("value", "yes")], 403, "open for too long"),
             (&vec!["x".to_owned()], vec![("person", ADA), ("value", "yes")], 403, "open for too long"),

@@ -133,6 +133,9 @@ on_each_store! {
         assert_eq!(rule(&leaves(app, &ada_path, "x@example.com").await), (422, "deputy", "unknown"));
         assert_eq!(rule(&away(app, &ada_path, DAN, (TimeDelta::hours(2), TimeDelta::hours(1))).await), (422, "until", "order"));
         assert_eq!(rule(&away(app, &ada_path, DAN, (TimeDelta::zero(), TimeDelta::days(367))).await), (422, "until", "range"));
+        let both = away(app, &ada_path, "x@example.com", (TimeDelta::hours(2), TimeDelta::hours(1))).await;
+        let fields: Vec<_> = both.body["errors"].as_array().into_iter().flatten().map(|error| error["field"].clone()).collect();
+        assert_eq!(fields, [json!("until"), json!("deputy")], "{}", both.text);
         let admin = app.api(Role::Admin);
         let far = json!({"from": "9999-12-31T00:00:00Z", "until": "9999-12-31T23:59:59-01:00", "deputy": DAN});
         assert_eq!(admin.send(admin.request("PUT", &format!("{ada_path}/out_of_office")).json(&far)).await.status, 422);
@@ -212,6 +215,24 @@ on_each_store! {
             let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let refused = ada.post(&path, &fields).await;
             assert!(refused.status == 422 && refused.html.contains(&format!("id=\"{field}\"")) && !refused.html.contains("<i>x"), "{field}: {}", refused.html);
+        }
+        // What is wrong with the times and with the deputy is told together.
+        for (wrong, fields_told) in [
+            (send("2026-11-24T08:00", "2026-11-20T08:00", "bne@example.com"), &["untile", "deputye"][..]),
+            (send("x", "", "bne@example.com"), &["frome", "untile", "deputye"][..]),
+            (send("x", "", ADA), &["frome", "untile", "deputye"][..]),
+            (send("x", "", DAN), &["frome", "untile"][..]),
+        ] {
+            let fields = fields(wrong);
+            let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let refused = ada.post(&path, &fields).await;
+            for field in ["frome", "untile", "deputye"] {
+                let is_told = refused.html.contains(&format!("id=\"{field}\""));
+                assert_eq!(is_told, fields_told.contains(&field), "{field}: {}", refused.html);
+            }
+            if wrong[2].1 == "bne@example.com" {
+                assert!(refused.html.contains("No listed person has this address."), "{}", refused.html);
+            }
         }
         let right = [("nonce", nonce.as_str()), ("from", "2026-11-20T08:00"), ("until", "2027-01-04T08:00"), ("deputy", DAN)];
         let mut eve = logins::log_in(app, EVE).await;

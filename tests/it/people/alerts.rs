@@ -3,28 +3,43 @@
 use std::sync::Arc;
 
 use domain::people::principal::Role;
+use futures_util::FutureExt as _;
 use futures_util::future::join;
 use harness::app::TestApp;
 use harness::person::Person;
 use harness::{on_each_store, rows};
 use placet_server::observe::metrics::Metrics;
+use placet_server::worker::reach;
 use placet_server::worker::upkeep::Sweep;
 use serde_json::json;
+use store::host::task::spawn_named;
+use tokio::sync::watch;
 
-use super::assignees::{ADA, BOB, EVE, directory, list, mails, remove};
+use super::absences::leaves;
+use super::assignees::{ADA, BOB, EVE, directory, key_of, list, mails, remove, set};
 use super::logins::log_in;
 use super::quorums::{asked, two};
 
 const BOSS: &str = "boss@example.com";
 
 /// One look over the open questions, as every ten minutes; returns how many mails to admins were taken.
-async fn look(app: &TestApp) -> u64 {
-    Sweep::new(app.store(), Arc::new(Metrics::new(chrono::DateTime::UNIX_EPOCH))).turn().await;
+pub(super) async fn look(app: &TestApp) -> u64 {
+    sweep(app).turn().await;
     app.deliveries().alert().await
 }
 
+/// The sweep of a server.
+fn sweep(app: &TestApp) -> Sweep {
+    Sweep::new(app.store(), Arc::new(Metrics::new(chrono::DateTime::UNIX_EPOCH)))
+}
+
+/// Whether a change of people, groups or keys was announced since the last call.
+fn is_announced(app: &TestApp) -> bool {
+    app.store().hub().directory().now_or_never().is_some()
+}
+
 /// The recipients of the mails that have come in, with the texts.
-async fn received(app: &TestApp) -> Vec<(String, String)> {
+pub(super) async fn received(app: &TestApp) -> Vec<(String, String)> {
     let mut mails = Vec::new();
     while app.smtp.has_unread() {
         let mail = app.smtp.next_mail().await;
@@ -35,6 +50,121 @@ async fn received(app: &TestApp) -> Vec<(String, String)> {
 }
 
 on_each_store! {
+    /// A question may wait for minutes only, so admins hear at once, and not at the next sweep. The sweep tells them nothing twice.
+    async fn admins_are_told_soon_after_the_change(app: &mut TestApp) {
+        directory(app).await;
+        let quorum = json!({"required_approvals": 2});
+        let (_, id) = asked(app, quorum, json!({"assignees": {"groups": ["finance"]}, "timeout_seconds": 320})).await;
+        mails(app).await;
+        is_announced(app);
+        let (stop, stopping) = watch::channel(false);
+        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), reach::AGAIN_AFTER, stopping));
+        set(app, "finance", &[ADA]).await;
+        let mail = app.smtp.next_mail().await;
+        assert!(mail.to == [EVE] && mail.text().contains(&id), "{}", mail.text());
+        stop.send_replace(true);
+        looking.await.unwrap();
+        assert_eq!(look(app).await, 0, "not twice");
+        assert_eq!(received(app).await, []);
+    }
+
+    /// A server that stops after a change, and before the look, leaves the look to the next one.
+    async fn a_change_before_a_restart_is_looked_at_after_it(app: &mut TestApp) {
+        directory(app).await;
+        let (_, id) = asked(app, two(), json!({"assignees": {"groups": ["finance"]}})).await;
+        mails(app).await;
+        set(app, "finance", &[ADA]).await;
+        app.restart().await;
+        let (stop, stopping) = watch::channel(false);
+        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), reach::AGAIN_AFTER, stopping));
+        let mail = app.smtp.next_mail().await;
+        assert!(mail.to == [EVE] && mail.text().contains(&id), "{}", mail.text());
+        stop.send_replace(true);
+        looking.await.unwrap();
+    }
+
+    /// A mail server may be away when a question comes out of reach. No further change, and no sweep, is needed to try again.
+    async fn a_mail_that_was_not_taken_is_tried_again(app: &mut TestApp) {
+        let [_, bob, _] = directory(app).await;
+        let zoe = list(app, "zoe@example.com", "operator").await;
+        let (_, first) = asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        let (_, second) = asked(app, two(), json!({"assignees": {"people": [ADA, "zoe@example.com"]}})).await;
+        mails(app).await;
+        app.smtp.set_down(true);
+        remove(app, &bob).await;
+        assert_eq!(look(app).await, 0, "the mail server is away");
+        app.smtp.set_down(false);
+        remove(app, &zoe).await;
+        is_announced(app);
+        let (stop, stopping) = watch::channel(false);
+        let often = std::time::Duration::from_millis(10);
+        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), often, stopping));
+        assert!(app.smtp.next_mail().await.text().contains(&second), "the first look, in which the other mail is not due");
+        app.clock.jump(chrono::TimeDelta::seconds(61));
+        assert!(app.smtp.next_mail().await.text().contains(&first));
+        stop.send_replace(true);
+        looking.await.unwrap();
+        assert_eq!(look(app).await, 0, "not twice");
+    }
+
+    /// With many open questions a turn ends in the middle. The next one must not stop at the end of the round with most of them unseen.
+    async fn a_turn_that_begins_late_goes_on_from_the_start(app: &mut TestApp) {
+        directory(app).await;
+        let (_, id) = asked(app, two(), json!({"assignees": {"groups": ["finance"]}})).await;
+        mails(app).await;
+        let sweep = sweep(app).behind(1_000);
+        set(app, "finance", &[ADA]).await;
+        sweep.turn().await;
+        assert_eq!(app.deliveries().alert().await, 1);
+        assert!(received(app).await[0].1.contains(&id));
+    }
+
+    /// A mail that waits must not say what is no longer so. When the question is out of reach once more, admins hear of it.
+    async fn a_mail_about_a_question_that_is_within_reach_again_is_dropped(app: &mut TestApp) {
+        let [_, bob, _] = directory(app).await;
+        list(app, BOSS, "admin").await;
+        asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        mails(app).await;
+        remove(app, &bob).await;
+        sweep(app).turn().await;
+        let bob = list(app, BOB, "operator").await;
+        assert_eq!(app.deliveries().alert().await, 0);
+        assert_eq!(rows::number(app, "SELECT count(*) AS number FROM alerts").await, 0);
+        remove(app, &bob).await;
+        assert_eq!(look(app).await, 2);
+        assert_eq!(received(app).await.len(), 2);
+    }
+
+    /// Each change after which fewer people may answer wakes the look at the questions, and a change of other things wakes nothing.
+    async fn each_change_of_people_is_announced(app: &mut TestApp) {
+        let [ada, bob, _] = directory(app).await;
+        is_announced(app);
+        asked(app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        mails(app).await;
+        assert!(!is_announced(app), "a question changes no people");
+        let mut lists = app.store().hub().lists();
+        lists.borrow_and_update();
+        set(app, "finance", &[ADA]).await;
+        assert!(is_announced(app), "a group with fewer members");
+        assert!(lists.has_changed().unwrap(), "the inboxes of its members change");
+        set(app, "finance", &[ADA]).await;
+        assert!(!is_announced(app), "the same members again change nothing");
+        remove(app, "api/v1/groups/finance").await;
+        assert!(is_announced(app), "no group");
+        let admin = app.api(Role::Admin);
+        admin.send(admin.request("PATCH", &ada).json(&json!({"role": "auditor"}))).await.ok();
+        assert!(is_announced(app), "another role");
+        leaves(app, &bob, EVE).await.ok();
+        assert!(!is_announced(app), "a person who is out of office may answer");
+        key_of(app, "a-program", "program").await;
+        assert!(!is_announced(app), "a key of no person");
+        key_of(app, BOB, "bob").await;
+        assert!(is_announced(app), "the owner of the key may be kept from answering");
+        remove(app, &bob).await;
+        assert!(is_announced(app), "a person less");
+        mails(app).await;
+    }
+
     /// Each listed admin gets one mail about a question, with a link to it and without its content; never a second one.
     async fn admins_are_told_once_when_too_few_are_left(app: &mut TestApp) {
         let [_, bob, eve] = directory(app).await;

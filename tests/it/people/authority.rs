@@ -369,7 +369,7 @@ async fn column_of_people(store: &dyn Store, who: &Principal, intent: IntentId, 
     push("change_person", cell(store.change_person(me(), wrong(), wrong())).await);
     push("choose_preferences", cell(store.choose_preferences(me(), wrong())).await);
     push("set_absence", cell(store.set_absence(me(), wrong(), wrong())).await);
-    push("own_absence", cell(store.own_absence(me())).await);
+    push("own_absence", cell(store.own_absence(me(), None)).await);
     push("remove_person", cell(store.remove_person(me(), wrong())).await);
     push("set_group", cell(store.set_group(me(), wrong())).await);
     push("remove_group", cell(store.remove_group(me(), wrong())).await);

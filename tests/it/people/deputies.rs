@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use store::Store;
 
 use super::absences::leaves;
-use super::assignees::{ADA, directory, list, mails};
-use super::hands::DAN;
+use super::assignees::{ADA, directory, key_of, list, mails};
+use super::hands::{CLEO, DAN};
 use super::logins;
 use super::quorums::asked;
 
@@ -92,6 +92,67 @@ on_each_store! {
         for id in &ids {
             assert!(has_moved(app, id).await);
         }
+        mails(app).await;
+    }
+
+    /// A mail that names no one in whose place it asks reads like a mistake: its reader was never asked by the agent.
+    async fn a_mail_says_in_whose_place_the_person_is_asked(app: &mut TestApp) {
+        let [ada_path, ..] = directory(app).await;
+        list(app, DAN, "operator").await;
+        let cleo_path = list(app, CLEO, "operator").await;
+        let admin = app.api(Role::Admin);
+        admin.send(admin.request("PATCH", &cleo_path).json(&json!({"locale": "de"}))).await.ok();
+        let (_, id) = asked(app, json!(null), json!({"assignees": {"people": [ADA]}, "timeout_seconds": 80_000})).await;
+        let told = async || {
+            app.settle().await;
+            let mail = app.smtp.next_mail().await;
+            (mail.to[0].clone(), mail.text().split_whitespace().collect::<Vec<_>>().join(" "), mail.html())
+        };
+        let (to, text, _) = told().await;
+        assert!(to == ADA && text.contains("Sent to ada@example.com because the agent asked for you."), "{text}");
+        leaves(app, &ada_path, DAN).await.ok();
+        assert_eq!(Absences::new(app.store()).turn().await, 1);
+        let (to, text, html) = told().await;
+        let why = "because you answer in place of ada@example.com";
+        assert!(to == DAN && text.contains(why) && html.contains(why), "{text}");
+        let dan = key_of(app, DAN, "dan").await;
+        dan.post(&format!("api/v1/suspensions/{id}/delegate"), json!({"to": CLEO})).await.ok();
+        let (to, text, html) = told().await;
+        let why = "weil Sie an Stelle von ada@example.com antworten";
+        assert!(to == CLEO && text.contains(why) && html.contains(why), "{text}");
+    }
+
+    /// After the end it must still be told in whose place a person answered: on the page, in the history, in the list and in the record.
+    async fn an_answer_in_place_of_another_says_so_after_the_end(app: &mut TestApp) {
+        directory(app).await;
+        list(app, DAN, "operator").await;
+        let (intent, id) = asked(app, json!(null), json!({"assignees": {"people": [ADA]}, "timeout_seconds": 80_000})).await;
+        let ada = key_of(app, ADA, "ada").await;
+        ada.post(&format!("api/v1/suspensions/{id}/delegate"), json!({"to": DAN})).await.ok();
+        let link = mails(app).await.into_iter().find(|(to, _)| to == DAN).map(|(_, link)| link);
+        let link = link.unwrap_or_else(|| panic!("Dan got no mail"));
+        let (agent, person) = (app.agent(), key_of(app, DAN, "dan").await);
+        let path = format!("api/v1/suspensions/{id}?wait=20");
+        let (waited, answered) = join(agent.get(&path), person.respond(intent, &id, "approve")).await;
+        answered.ok();
+        let waited = waited.ok();
+        assert_eq!((&waited["resolution"], &waited["in_place_of"]), (&json!("responded"), &json!(ADA)), "the agent that waits reads the same: {waited}");
+        app.restart().await;
+        let record = app.agent().suspension(&id).await;
+        assert_eq!((&record["responded_by"], &record["in_place_of"]), (&json!(DAN), &json!(ADA)));
+        let mut dan = logins::log_in(app, DAN).await;
+        for url in [link, format!("{}questions/{id}", app.base)] {
+            let page = dan.open(&url).await.html;
+            assert!(page.contains("was given in place of <bdi>ada@example.com</bdi>"), "{page}");
+        }
+        let page = dan.open(&format!("{}questions/{id}", app.base)).await.html;
+        assert!(page.contains("Answered by <bdi>dan@example.com</bdi> (in place of <bdi>ada@example.com</bdi>)"), "{page}");
+        let list = dan.open(&format!("{}inbox?list=done", app.base)).await.html;
+        assert!(list.contains("(in place of <bdi>ada@example.com</bdi>)"), "{list}");
+        // An answer in a place of one's own says nothing of another.
+        let (intent, own) = asked(app, json!(null), json!({"assignees": {"people": [ADA]}})).await;
+        key_of(app, ADA, "ada-2").await.respond(intent, &own, "approve").await.ok();
+        assert!(app.agent().suspension(&own).await["in_place_of"].is_null());
         mails(app).await;
     }
 

@@ -142,6 +142,52 @@ on_each_store! {
         assert_eq!(app.agent().status(intent).await, "active");
     }
 
+    /// An assignment that fails is told as one, with each name that is wrong, at its field, in the language of the reader.
+    async fn a_failed_assignment_names_what_is_wrong(app: &mut TestApp) {
+        directory(app).await;
+        let (_, free) = app.ask(json!({"notify_to": [ADA]})).await;
+        let of_free = mails(app).await.remove(0).1;
+        let (_, assigned) = asked(app, json!(null), json!({"assignees": {"people": [ADA, BOB]}})).await;
+        let of_assigned = mails(app).await.remove(0).1;
+        for (link, who, told) in [
+            (&of_free, "bob@example.com, bne@example.com; legl", vec![
+                "“<bdi>bne@example.com</bdi>”: No listed person or group has this name.",
+                "“<bdi>legl</bdi>”: No listed person or group has this name.",
+            ]),
+            (&of_free, "", vec!["Type at least one address, or the name of a group."]),
+            (&of_free, "ada@example.com ada@example.com", vec!["A person or a group is named twice."]),
+            (&of_free, "@x Finance", vec![
+                "“<bdi>@x</bdi>”: This is neither an e-mail address nor the name of a group.",
+                "“<bdi>Finance</bdi>”: This is neither",
+            ]),
+            (&of_assigned, "bob@example.com, eve@example.com", vec!["“<bdi>eve@example.com</bdi>”: Only people and groups that may answer"]),
+        ] {
+            let mut person = app.person();
+            let nonce = person.open(link).await.nonce();
+            let page = person.post(link, &[("nonce", &nonce), ("hand", "reassign"), ("who", who), ("comment", "typed before")]).await;
+            assert!(page.status == 422 && page.html.contains("The question was not assigned to other people"), "{who}: {}", page.html);
+            for words in told {
+                assert_eq!(page.html.matches(words).count(), 2, "{words}: above and at the field: {}", page.html);
+            }
+            assert!(page.html.contains("id=\"whoe\"") && !page.html.contains("id=\"toe\"") && page.html.contains("<details id=\"hands\" open>"), "{}", page.html);
+            assert!(!page.html.contains("“<bdi>bob@example.com</bdi>”") && !page.html.contains("place was not handed on"), "{}", page.html);
+            assert!(page.html.contains("typed before"), "{}", page.html);
+        }
+        let mut person = app.person();
+        let nonce = person.open(&of_free).await.nonce();
+        let fields = [("nonce", nonce.as_str()), ("hand", "reassign"), ("who", "bne@example.com")];
+        let request = person.form(&of_free, &fields).header("accept-language", "de");
+        let german = person.send(request).await.html;
+        assert!(german.contains("Die Frage wurde nicht anderen Personen zugewiesen"), "{german}");
+        assert!(german.contains("„<bdi>bne@example.com</bdi>“: Die Person oder Gruppe ist auf diesem Server nicht eingetragen."), "{german}");
+        let wrong = person.post(&of_free, &[("nonce", &nonce), ("hand", "delegate"), ("to", "bob")]).await;
+        assert!(wrong.html.contains("Your place was not handed on") && wrong.html.contains("id=\"toe\""), "{}", wrong.html);
+        assert!(wrong.html.contains("“<bdi>bob</bdi>”: Type one e-mail address"), "{}", wrong.html);
+        for id in [free, assigned] {
+            assert!(app.agent().suspension(&id).await["resolution"].is_null());
+        }
+    }
+
     /// A mail says how many people must agree, in each of its parts.
     async fn a_mail_says_how_many_must_agree(app: &mut TestApp) {
         directory(app).await;

@@ -240,7 +240,13 @@ on_each_store! {
             person.post(&at(app, "logout"), &[("nonce", &nonce), ("where", place)]).await
         };
         let stolen = here.clone();
-        assert_eq!(here.post(&at(app, "logout"), &[("nonce", "x")]).await.status, 403);
+        for page in ["logout", "settings", "out-of-office"] {
+            let refused = here.post(&at(app, page), &[("nonce", "x")]).await;
+            assert_eq!((refused.status, refused.heading().as_str()), (403, "This form did not come from our page"), "{page}");
+            assert!(refused.html.contains("Nothing was changed.") && !refused.html.contains("answer there"), "{}", refused.html);
+        }
+        let shown = here.open(&at(app, "logout")).await;
+        assert!(shown.status == 405 && !shown.html.contains("answer with a button"), "{}", shown.html);
         let left = leave(&mut here, "here").await;
         assert!(left.status == 303 && left.set_cookie().unwrap().contains("Max-Age=0"), "{:?}", left.set_cookie());
         assert!(!is_in(app, &stolen).await && is_in(app, &there).await);

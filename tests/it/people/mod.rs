@@ -17,6 +17,7 @@ mod hands;
 mod keys;
 pub(crate) mod logins;
 pub(crate) mod openid;
+mod owners;
 pub(crate) mod passkeys;
 mod preferences;
 mod quorum_changes;

@@ -85,17 +85,17 @@ on_each_store! {
     async fn pages_and_mails_speak_to_the_person(app: &mut TestApp) {
         let ada = ada_in_vienna(app).await;
         let (mail, link) = asked(app).await;
-        assert!(mail.html().contains("<html lang=\"de\">") && mail.text().contains("10:00 UTC (11:00 CET)"), "{}", mail.text());
+        assert!(mail.html().contains("<html lang=\"de\">") && mail.text().contains("10:00 UTC (11:00 MEZ)"), "{}", mail.text());
         let english = "en";
         let mut person = app.person();
         let request = person.request(Method::GET, &link).header("accept-language", english);
         let page = person.send(request).await;
-        assert!(page.html.contains("<html lang=\"de\" data-zone=\"Europe/Vienna\">") && page.html.contains("11:00 CET"), "{}", page.html);
+        assert!(page.html.contains("<html lang=\"de\" data-zone=\"Europe/Vienna\">") && page.html.contains("11:00 MEZ"), "{}", page.html);
         assert_eq!(page.header("content-language"), "de");
         let refused = person.post(&link, &[("nonce", "x"), ("value", "approve")]).await;
         assert!(refused.html.contains("<html lang=\"de\""), "{}", refused.html);
         let state = person.open(&format!("{link}/state")).await;
-        assert!(state.html.contains("11:00 CET"), "{}", state.html);
+        assert!(state.html.contains("11:00 MEZ"), "{}", state.html);
         let mut ada_inside = log_in(app, ADA).await;
         for path in ["inbox", "inbox/list", "settings", "dashboard", "out-of-office"] {
             let page = ada_inside.open(&format!("{}{path}", app.base)).await;

@@ -103,6 +103,31 @@ on_each_store! {
         assert_eq!(count, 1, "the same answer again is no event");
     }
 
+    /// The reply to the same answer again names the answer that is recorded, and not what the page shows by now: with its hashes the person
+    /// finds the event.
+    async fn the_same_answer_again_has_the_hashes_of_its_event(app: &mut TestApp) {
+        directory(app).await;
+        let [ada, bob, _] = keys(app).await;
+        for change in [json!({}), crate::answering::proposal::proposing()] {
+            let quorum = json!({"required_approvals": 3, "required_refusals": 2});
+            let (intent, id) = asked(app, quorum, change).await;
+            let first = ada.respond(intent, &id, "approve").await.ok();
+            // Everyone's page shows one more answer from now on.
+            bob.respond(intent, &id, "deny").await.ok();
+            app.restart().await;
+            let again = ada.respond(intent, &id, "approve").await.ok();
+            for member in ["presented_hash", "action_digest", "proposed_digest", "responded_at"] {
+                assert_eq!(again[member], first[member], "{member}");
+            }
+            let events = app.api(Role::Auditor).events(intent).await;
+            let counted: Vec<&Value> = events.iter().filter(|event| event["event_type"] == "intent.answer_counted").map(|event| &event["payload"]).collect();
+            assert_eq!(counted.len(), 2, "the same answer again is no event");
+            assert_eq!(again["presented_hash"], counted[0]["presented_hash"]);
+            assert_ne!(again["presented_hash"], counted[1]["presented_hash"], "the second person saw the first one's answer");
+        }
+        mails(app).await;
+    }
+
     /// Different answers do not add up. A person may choose another one, and the newest counts.
     async fn approvals_count_per_value(app: &mut TestApp) {
         directory(app).await;

@@ -142,6 +142,23 @@ on_each_store! {
         assert_eq!(Rpc(&app.operator()).error("SendMessage", message).await, (403, -32043, "forbidden".into()));
     }
 
+    /// A client that writes names as the API does is told all of them, each at its place and as it was sent.
+    async fn every_misspelt_member_of_a_question_is_told_at_its_place(app: &mut TestApp) {
+        let api = app.agent();
+        let places = async |data: Value| {
+            let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"data": data}]});
+            let reply = Rpc(&api).call("SendMessage", json!({"message": message})).await.ok();
+            let told = reply["error"]["data"][1]["fieldViolations"].as_array().unwrap().clone();
+            told.iter().map(|one| one["field"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let choices = json!([{"value": "a", "label": "A", "is_x": 1}, {"value": "b", "label": "B"}]);
+        let question = json!({"question": "q", "choices": choices, "retryPolicy": {"max_attempts": 2}, "context": {"own_name": 1}});
+        assert_eq!(places(question).await, ["choices[0].is_x", "retryPolicy.max_attempts"]);
+        assert_eq!(places(json!({"question": "q", "retryPolicy": {"maxAttempt": 2}})).await, ["retryPolicy.maxAttempt"]);
+        assert_eq!(places(json!({"question": "q", "retryPolicy": {"maxAttempts": "2"}})).await, ["retryPolicy.maxAttempts"]);
+        assert_eq!(Rpc(&api).result("ListTasks", json!({})).await["totalSize"], 0);
+    }
+
     /// An errand has no work to which it could return.
     async fn an_errand_cannot_be_set_active(app: &mut TestApp) {
         let api = app.agent();

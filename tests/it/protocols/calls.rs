@@ -66,7 +66,7 @@ on_each_store! {
         let call = asks("1");
         let twice = |name: &str, other: &str| call.replacen(&format!("\"{name}\":"), &format!("\"{name}\": {other}, \"{name}\":"), 1);
         for (body, code) in [
-            (String::new(), -32600), ("[]".into(), -32600), (format!("[{call}]"), -32600), (format!("[{call}, {call}]"), -32600), ("[[]]".into(), -32600),
+            (String::new(), -32700), ("[]".into(), -32600), (format!("[{call}]"), -32600), (format!("[{call}, {call}]"), -32600), ("[[]]".into(), -32600),
             ("null".into(), -32600), ("5".into(), -32600), ("\"call\"".into(), -32600), (call.replace("\"id\": 1, ", ""), -32600),
             (call.replace("\"2.0\"", "2.0"), -32600), (call.replace("\"jsonrpc\"", "\"rpc\""), -32600), (call.replace("\"SendMessage\"", "null"), -32600),
             (call.replace("\"params\"", "\"Params\""), -32600), (twice("id", "2"), -32700), (twice("method", "\"GetTask\""), -32700),
@@ -136,6 +136,22 @@ on_each_store! {
             let reply = api.send(api.request("GET", &format!("a2a/tasks/{id}")).header("a2a-version", version)).await;
             assert_eq!((reply.status, &reply.body["error"]["details"][0]["reason"]), (400, &json!("VERSION_NOT_SUPPORTED")), "{version}");
         }
+    }
+
+    /// Headers that name different versions name none: this server and a proxy in front of it could read different ones.
+    async fn headers_that_name_different_versions_are_refused(app: &mut TestApp) {
+        let api = app.agent();
+        let id = Rpc(&api).asked("m").await;
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
+        for (one, other) in [("1.0", "0.3"), ("0.3", "1.0"), ("1.0", ""), ("", "1.0"), ("1.0", "2.0")] {
+            let with = |method: &str, path: &str| api.request(method, path).header("a2a-version", one).header("a2a-version", other);
+            let reply = api.send(with("POST", "a2a").json(&call)).await.ok();
+            assert_eq!(reply["error"]["code"], -32009, "{one} {other} {reply}");
+            let reply = api.send(with("GET", &format!("a2a/tasks/{id}"))).await;
+            assert_eq!((reply.status, &reply.body["error"]["details"][0]["reason"]), (400, &json!("VERSION_NOT_SUPPORTED")), "{one} {other}");
+        }
+        let same = api.request("POST", "a2a").header("a2a-version", "1.0").header("a2a-version", "1.0").json(&call);
+        assert_eq!(api.send(same).await.ok()["result"]["id"], id);
     }
 
     /// A client that stops reading its stream holds up no other one, and misses nothing when it reads on.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::following::Items;
 use super::{Rpc, says, state};
+use crate::lifecycle::pausing::set_status;
 
 const PAUSE: &str = "urn:placet:a2a:pause:v1";
 const PAUSED_STATE: &str = "urn:placet:a2a:paused-state:v1";
@@ -25,11 +26,29 @@ async fn done(api: &Api, method: &str, params: Value) -> Value {
     reply["result"].clone()
 }
 
+/// The error of a call that fails.
+async fn error(api: &Api, method: &str, params: Value) -> Value {
+    call(api, PAUSE, method, params).await.body["error"].clone()
+}
+
 /// The code and the reason of a call that fails.
 async fn failed(api: &Api, method: &str, params: Value) -> (i64, String) {
-    let reply = call(api, PAUSE, method, params).await.body;
-    let error = &reply["error"];
+    let error = error(api, method, params).await;
     (error["code"].as_i64().unwrap_or_default(), error["data"][0]["reason"].as_str().unwrap_or_default().to_owned())
+}
+
+/// The members that break a rule, each with its words.
+fn violations(error: &Value) -> Vec<(&str, &str)> {
+    let listed = error["data"][1]["fieldViolations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    listed
+        .iter()
+        .map(|one| (one["field"].as_str().unwrap_or_default(), one["description"].as_str().unwrap_or_default()))
+        .collect()
+}
+
+/// The words of the status of a task.
+fn words(task: &Value) -> &str {
+    task["status"]["message"]["parts"][0]["text"].as_str().unwrap_or_default()
 }
 
 /// The task as a client with these extensions sees it.
@@ -84,7 +103,7 @@ on_each_store! {
         assert_eq!(resumed, json!({"taskId": id, "state": "working", "previousState": "paused-by-client", "cause": "explicit_resume",
             "hadResumeInput": true, "continueTranscript": false, "resumedAt": "2026-11-24T08:00:05.000Z"}));
         assert_eq!(failed(&operator, "tasks/resume", resume(&handle)).await, (-32012, "already_resolved".into()));
-        assert_eq!(failed(&operator, "tasks/resume", json!({"taskId": id})).await, (-32011, "not_active".into()));
+        assert_eq!(failed(&operator, "tasks/resume", json!({"taskId": id})).await, (-32011, "not_suspended".into()));
         assert_eq!(agent.status(id.parse().unwrap()).await, "active");
     }
 
@@ -255,5 +274,212 @@ on_each_store! {
         assert_eq!(failed(&stranger, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await, (-32001, "TASK_NOT_FOUND".into()));
         assert_eq!(failed(&agent, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await.0, -32043);
         assert_eq!(state(&done(&boss, "ResumeTask", json!({"taskId": id, "resumeToken": token})).await), "TASK_STATE_WORKING");
+    }
+
+    /// Work that is being ended never goes on, so no client gets a handle of it, and each one reads why it ends and when.
+    async fn work_that_is_being_ended_is_offered_to_no_client(app: &mut TestApp) {
+        let (agent, operator, admin) = (app.agent(), app.operator(), app.api(Role::Admin));
+        let id = agent.active_intent().await.to_string();
+        let follow = json!({"jsonrpc": "2.0", "id": "s", "method": "SubscribeToTask", "params": {"id": id}});
+        let mut streams = Vec::new();
+        for (api, extensions) in [(&agent, ""), (&operator, ""), (&operator, PAUSE), (&agent, PAUSED_STATE)] {
+            let request = api.request("POST", "a2a").header("a2a-version", "1.0").header("a2a-extensions", extensions);
+            let mut items = Items::of(request.json(&follow).send().await.unwrap());
+            items.next().await.unwrap();
+            streams.push(items);
+        }
+        let reason = json!({"reason": "Another team does it: https://team.example"});
+        let record = operator.post(&format!("api/v1/intents/{id}/stop"), reason).await.ok();
+        let (handle, ends_at) = (record["id"].as_str().unwrap().to_owned(), json!("2026-11-24T08:01:00.000Z"));
+        let is_told = |told: &Value, is_described: bool| {
+            assert!(!told.to_string().contains(&handle), "{told}");
+            let wanted = "The work is being ended by another: Another team does it: https[:]//team[.]example\n\n\
+                          It does not go on. Its agent may hand in what it has until 2026-11-24T08:01:00.000Z.";
+            assert_eq!((words(told), &told["metadata"][PAUSE]["endsAt"]), (wanted, &ends_at), "{told}");
+            let pause = &told["status"]["pause"];
+            assert_eq!(pause.is_object(), is_described, "{told}");
+            let described = if is_described { json!([false, ends_at, null]) } else { json!([null, null, null]) };
+            assert_eq!(json!([pause["resumable"], pause["endsAt"], pause["pausedUntil"]]), described);
+        };
+        for (number, items) in streams.iter_mut().enumerate() {
+            is_told(&items.next().await.unwrap()["statusUpdate"], number > 1);
+        }
+        for api in [&agent, &operator, &admin] {
+            for extensions in ["", PAUSE, PAUSED_STATE, "urn:placet:a2a:pause:v1, urn:placet:a2a:paused-state:v1"] {
+                is_told(&seen(api, extensions, &id).await, !extensions.is_empty());
+            }
+        }
+        for (method, code) in [("tasks/resume", -32011), ("ResumeTask", -32010)] {
+            for params in [json!({"taskId": id}), json!({"taskId": id, "handle": handle}), json!({"taskId": id, "input": "go on"})] {
+                let refused = error(&operator, method, params).await;
+                assert_eq!((&refused["code"], &refused["data"][0]["metadata"]["harn_code"]), (&json!(code), &json!("HARN-SUS-010")));
+            }
+        }
+
+        agent.post(&format!("api/v1/suspensions/{handle}/settle"), json!({"handoff": {"left": "the invoice"}})).await.ok();
+        let ended = "The work was ended by another: Another team does it: https[:]//team[.]example";
+        for mut items in streams {
+            let told = items.next().await.unwrap()["statusUpdate"].clone();
+            assert_eq!((state(&told), words(&told)), ("TASK_STATE_FAILED", ended));
+            assert_eq!(items.next().await, None);
+        }
+        app.restart().await;
+        for api in [&app.agent(), &app.operator()] {
+            let task = seen(api, PAUSE, &id).await;
+            assert_eq!((state(&task), words(&task), &task["metadata"]), ("TASK_STATE_FAILED", ended, &Value::Null));
+        }
+    }
+
+    /// A task says that another has ended its work, however that came about, and does not say so where its own agent gave the work up.
+    async fn a_task_whose_work_was_ended_says_so(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let stop = async |id: &str, body: Value| drop(operator.post(&format!("api/v1/intents/{id}/stop"), body).await.ok());
+        let silent = agent.active_intent().await.to_string();
+        stop(&silent, json!({})).await;
+        app.advance(60).await;
+        let task = seen(&agent, "", &silent).await;
+        assert_eq!((state(&task), words(&task)), ("TASK_STATE_FAILED", "The work was ended by another."));
+
+        let (asking, _) = agent.ask(json!({})).await;
+        let asking = asking.to_string();
+        stop(&asking, json!({"graceful": false, "reason": "It is done."})).await;
+        let task = seen(&agent, "", &asking).await;
+        let withdrawn = "The question was withdrawn.\n\nThe work was ended by another: It is done.";
+        assert_eq!((state(&task), words(&task)), ("TASK_STATE_CANCELED", withdrawn));
+
+        let (asked_before, question) = agent.ask(json!({})).await;
+        agent.post(&format!("api/v1/suspensions/{question}/cancel"), json!({})).await.ok();
+        app.advance(1).await;
+        let asked_before = asked_before.to_string();
+        stop(&asked_before, json!({"graceful": false})).await;
+        let task = seen(&agent, "", &asked_before).await;
+        assert_eq!((state(&task), words(&task)), ("TASK_STATE_FAILED", "The work was ended by another."));
+
+        let errand = Rpc(&agent).asked("m").await;
+        stop(&errand, json!({"reason": "It is done."})).await;
+        let listed = Rpc(&agent).result("ListTasks", json!({})).await["tasks"][0].clone();
+        assert_eq!((&listed["id"], state(&listed), words(&listed)), (&json!(errand), "TASK_STATE_CANCELED", withdrawn));
+
+        let given_up = agent.active_intent().await;
+        set_status(&agent, given_up, "abandoned").await.ok();
+        assert_eq!(words(&seen(&agent, "", &given_up.to_string()).await), "The work was given up.");
+        let canceled = Rpc(&agent).asked("n").await;
+        let canceled = Rpc(&agent).result("CancelTask", json!({"id": canceled})).await;
+        assert_eq!(words(&canceled), "The question was withdrawn.");
+    }
+
+    /// A message to stopped work is refused, and its sender reads that the work is stopped, and how.
+    async fn a_message_to_stopped_work_is_told_that_it_is_stopped(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        for (way, by, told) in [("pause", &operator, "is paused"), ("park", &agent, "is parked"), ("stop", &operator, "is being ended")] {
+            let id = agent.active_intent().await.to_string();
+            by.post(&format!("api/v1/intents/{id}/{way}"), json!({"reason": "r"})).await.ok();
+            for (number, part) in [json!({"text": "Hurry."}), json!({"data": {"value": "approve"}})].into_iter().enumerate() {
+                let said = says(&id, &format!("{way}-{number}"), &json!([part]));
+                let refused = Rpc(&operator).call("SendMessage", said).await.ok()["error"].clone();
+                assert_eq!((&refused["code"], &refused["data"][0]["reason"]), (&json!(-32004), &json!("UNSUPPORTED_OPERATION")));
+                assert!(refused["message"].as_str().unwrap().contains(told), "{refused}");
+            }
+            let request = operator.request("POST", "a2a/message:send").header("a2a-version", "1.0");
+            let said = says(&id, &format!("{way}-rest"), &json!([{"text": "Hurry."}]));
+            assert_eq!(operator.send(request.json(&said)).await.status, 400);
+        }
+        let ended = agent.completed_intent().await.to_string();
+        let refused = Rpc(&operator).call("SendMessage", says(&ended, "ended", &json!([{"text": "Hurry."}]))).await.ok()["error"].clone();
+        assert!(refused["code"] == -32004 && refused["message"].as_str().unwrap().contains("it has ended"), "{refused}");
+    }
+
+    /// Where nothing is stopped, a resumption is refused in words of resuming, with the code of Harn, in both vocabularies.
+    async fn a_resumption_without_a_stop_is_refused_with_the_code_of_harn(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let running = agent.active_intent().await.to_string();
+        let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok()["id"].as_str().unwrap().to_owned();
+        let completed = agent.completed_intent().await.to_string();
+        let given_up = agent.active_intent().await;
+        set_status(&agent, given_up, "abandoned").await.ok();
+        let errand = Rpc(&agent).asked("m").await;
+        Rpc(&operator).result("SendMessage", says(&errand, "n", &json!([{"text": "yes"}]))).await;
+        // Its question was announced, and has not come yet: it waits for a person.
+        let caller = Api::new(&app.base, Some(&app.new_client_key("caller").await));
+        let announced = caller.active_intent().await;
+        set_status(&caller, announced, "suspended_awaiting_input").await.ok();
+        let announced = announced.to_string();
+        let (not_suspended, ended) = (("not_suspended", "HARN-SUS-003"), ("not_active", "HARN-SUS-010"));
+        for (id, (reason, harn)) in [
+            (running, not_suspended), (draft, not_suspended), (completed, ended), (given_up.to_string(), ended), (errand, ended),
+            (announced.clone(), not_suspended),
+        ] {
+            for (method, code) in [("tasks/resume", -32011), ("ResumeTask", -32010)] {
+                let foreign = "01a20114-994c-7e8e-b24b-975054fd6315";
+                for params in [json!({"taskId": id}), json!({"taskId": id, "input": "go on"}), json!({"taskId": id, "handle": foreign})] {
+                    let refused = error(&operator, method, params.clone()).await;
+                    let info = &refused["data"][0];
+                    assert_eq!((&refused["code"], &info["reason"]), (&json!(code), &json!(reason)), "{params} {refused}");
+                    assert_eq!(info["metadata"]["harn_code"], harn, "{refused}");
+                    let words = refused["message"].as_str().unwrap();
+                    assert!(words.starts_with(harn) && words.contains("resume"), "{words}");
+                    assert_eq!(words.contains("the suspension is a question"), id == announced, "{words}");
+                }
+            }
+            let request = operator.request("POST", &format!("a2a/tasks/{id}:resume")).header("a2a-version", "1.0");
+            let refused = operator.send(request.header("a2a-extensions", PAUSE).json(&json!({}))).await;
+            assert_eq!((refused.status, &refused.body["error"]["details"][0]["reason"]), (400, &json!(reason)));
+        }
+    }
+
+    /// The handle of a question counts once, as that of a pause does. An input that comes with it again is a late answer, and is in the log.
+    async fn the_handle_of_a_question_counts_once(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (intent, question) = agent.ask(json!({})).await;
+        let errand = Rpc(&agent).asked("m").await;
+        let asked = operator.get("api/v1/suspensions?limit=1").await.ok()["suspensions"][0]["id"].as_str().unwrap().to_owned();
+        for (id, handle, answer) in [(intent.to_string(), question, "approve"), (errand, asked, "yes")] {
+            let (bare, answering) = (json!({"taskId": id, "handle": handle}), json!({"taskId": id, "handle": handle, "input": answer}));
+            done(&operator, "tasks/resume", answering.clone()).await;
+            for (method, code) in [("tasks/resume", -32012), ("ResumeTask", -32011)] {
+                for params in [&bare, &answering] {
+                    assert_eq!(failed(&operator, method, params.clone()).await, (code, "already_resolved".into()), "{params}");
+                }
+            }
+            let refused = error(&operator, "tasks/resume", bare).await;
+            assert_eq!(refused["data"][0]["metadata"]["harn_code"], "HARN-SUS-003");
+            let types = agent.event_types(id.parse().unwrap()).await;
+            assert_eq!(types.iter().filter(|of| *of == "intent.response_rejected").count(), 2, "{types:?}");
+        }
+    }
+
+    /// A client that writes a name as the API does is told so at the place of the name, together with every other problem.
+    async fn misspelt_conditions_are_told_at_their_places(app: &mut TestApp) {
+        let agent = app.agent();
+        let id = agent.active_intent().await.to_string();
+        let park = |conditions: Value| json!({"taskId": id, "reason": " ", "conditions": conditions});
+        let conditions = json!({"timeout": {"durationMinutes": 0, "on_timeout": "fail"}, "trigger": {"kind": "k", "provider": "placet", "match": {"event_names": []}}});
+        for method in ["tasks/await_resumption", "AwaitTaskResumption"] {
+            let refused = error(&agent, method, park(conditions.clone())).await;
+            assert_eq!(refused["code"], -32602, "{refused}");
+            let told = violations(&refused);
+            let places: Vec<&str> = told.iter().map(|(place, _)| *place).collect();
+            assert_eq!(places, [
+                "reason", "conditions.trigger.match.event_names", "conditions.trigger.match.events", "conditions.timeout.on_timeout",
+                "conditions.timeout.durationMinutes",
+            ]);
+            assert!(told[1..].iter().all(|(_, words)| words.starts_with("HARN-SUS-002: ")), "{told:?}");
+            assert!(told[3].1.ends_with("ResumeConditions.timeout.on_timeout: unknown field; expected durationMinutes, onTimeout, or input"), "{told:?}");
+        }
+        assert_eq!(agent.status(id.parse().unwrap()).await, "active");
+    }
+
+    /// Two names of one handle are told both, with the rule.
+    async fn a_handle_has_one_name_in_one_call(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let id = agent.active_intent().await.to_string();
+        let token = done(&operator, "tasks/pause", json!({"taskId": id})).await["handle"].clone();
+        for method in ["tasks/resume", "ResumeTask"] {
+            let refused = error(&operator, method, json!({"taskId": id, "handle": token, "resumeToken": token})).await;
+            let rule = |other: &str| format!("must be left out if {other} is there: they are two names of the same handle");
+            let (handle, resume_token) = (rule("resumeToken"), rule("handle"));
+            assert_eq!(violations(&refused), [("handle", &*handle), ("resumeToken", &*resume_token)]);
+        }
+        done(&operator, "tasks/resume", json!({"taskId": id, "handle": null, "resumeToken": token})).await;
     }
 }

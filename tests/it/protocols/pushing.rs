@@ -91,6 +91,28 @@ on_each_store! {
         }
     }
 
+    /// An endpoint is told that the work is being ended, without a handle that no call could use, and then that it was ended.
+    async fn the_end_of_work_is_pushed(app: &mut TestApp) {
+        pushing(app).await;
+        let (receiver, api, operator) = (Receiver::start().await, app.agent(), app.operator());
+        let intent = api.active_intent().await.to_string();
+        Rpc(&api).result(CREATE, config(&intent, &receiver)).await;
+        let reason = json!({"reason": "Another team does it."});
+        let record = operator.post(&format!("api/v1/intents/{intent}/stop"), reason).await.ok();
+        let handle = record["id"].as_str().unwrap();
+        app.settle().await;
+        let told = receiver.posted()[0].json()["statusUpdate"].clone();
+        let words = "The work is being ended by another: Another team does it.\n\n\
+                     It does not go on. Its agent may hand in what it has until 2026-11-24T08:01:00.000Z.";
+        assert_eq!((state(&told), &told["status"]["message"]["parts"][0]["text"]), ("TASK_STATE_WORKING", &json!(words)));
+        assert!(!told.to_string().contains(handle), "{told}");
+        api.post(&format!("api/v1/suspensions/{handle}/settle"), json!({})).await.ok();
+        app.settle().await;
+        let told = receiver.posted()[0].json()["statusUpdate"].clone();
+        let words = "The work was ended by another: Another team does it.";
+        assert_eq!((state(&told), &told["status"]["message"]["parts"][0]["text"]), ("TASK_STATE_FAILED", &json!(words)));
+    }
+
     /// A message whose configuration is refused is not heard: an operator who is told that it may not has decided nothing.
     async fn a_message_has_no_effect_without_its_configuration(app: &mut TestApp) {
         pushing(app).await;

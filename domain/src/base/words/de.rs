@@ -514,12 +514,12 @@ pub(super) const NOT_ONE_OF_THE_CHOICES: &str = "Das ist keine der möglichen An
 
 /// Heads an open question whose fields cannot be sent as they are.
 pub(super) fn answers_need_a_change(count: usize) -> String {
-    const WORDS: [&str; 10] = ["Keine", "Eine", "Zwei", "Drei", "Vier", "Fünf", "Sechs", "Sieben", "Acht", "Neun"];
+    const WORDS: [&str; 10] = ["Keine", "Ein", "Zwei", "Drei", "Vier", "Fünf", "Sechs", "Sieben", "Acht", "Neun"];
     if count == 1 {
-        return "Es wurde noch nichts gesendet. Eine Antwort muss geändert werden".to_owned();
+        return "Es wurde noch nichts gesendet. Ein Feld muss geändert werden".to_owned();
     }
     let count = WORDS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned());
-    format!("Es wurde noch nichts gesendet. {count} Antworten müssen geändert werden")
+    format!("Es wurde noch nichts gesendet. {count} Felder müssen geändert werden")
 }
 
 /// Heads a refusal: one link was used too often.

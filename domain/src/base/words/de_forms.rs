@@ -12,9 +12,9 @@ pub(super) const FORM_AS_A_SCHEMA: &str = "Formular, als JSON-Schema";
 
 /// The heading of the action that a question proposes.
 pub(super) const PROPOSED_ACTION: &str = "Die vorgeschlagene Aktion";
-/// The heading of the changes of that action.
-pub(super) const CHANGES_OF_THE_ACTION: &str = "Was geändert wird";
-/// The heading of these changes after the decision.
+/// The heading of the reader's own changes of that action.
+pub(super) const CHANGES_OF_THE_ACTION: &str = "Was Sie ändern";
+/// The heading of the changes that a person has made and approved.
 pub(super) const ACTION_WAS_CHANGED: &str = "Was geändert wurde";
 /// An answer that approves an edited action, before the person has seen the changes.
 pub(super) const LOOK_AT_THE_CHANGES: &str = "Sehen Sie Ihre Änderungen an und antworten Sie dann";
@@ -37,6 +37,12 @@ pub(super) const DRAFT_IS_NOT_SAVED: &str = "Ihr Entwurf ist nicht gespeichert";
 /// Heads an open question whose reader wanted to take over a draft that is gone.
 pub(super) const DRAFT_IS_GONE: &str = "Den Entwurf gibt es nicht mehr";
 
+/// A field that came twice in one form.
+pub(super) const WAS_SENT_TWICE: &str = "wurde zweimal gesendet, und nichts sagt, welche der beiden Angaben gilt. Prüfen Sie, was hier steht, und senden Sie das Formular noch einmal";
+
+/// Heads a refusal of a form in which a field came twice.
+pub(super) const FIELD_CAME_TWICE: &str = "Ein Feld wurde zweimal gesendet";
+
 /// No answer, where one is needed.
 pub(super) const IS_MISSING: &str = "ist noch leer";
 
@@ -49,6 +55,11 @@ pub(super) const NUMBER_NEEDED: &str = "muss eine Zahl sein, mit Komma vor den N
 /// A number that is written in another way than numbers are here.
 pub(super) fn number_is_written(number: &str) -> String {
     format!("muss als {number} geschrieben werden, ohne Punkte")
+}
+
+/// A whole number that is written in another way than numbers are here.
+pub(super) fn whole_number_is_written(number: &str) -> String {
+    number_is_written(number)
 }
 
 /// A text that can be one of two numbers.

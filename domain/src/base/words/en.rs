@@ -524,10 +524,10 @@ pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
 pub fn answers_need_a_change(count: usize) -> String {
     const WORDS: [&str; 10] = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
     if count == 1 {
-        return "Nothing was sent yet. One answer needs a change".to_owned();
+        return "Nothing was sent yet. One field needs a change".to_owned();
     }
     let count = WORDS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned());
-    format!("Nothing was sent yet. {count} answers need a change")
+    format!("Nothing was sent yet. {count} fields need a change")
 }
 
 /// Heads a refusal: one link was used too often.

@@ -11,9 +11,9 @@ pub const FORM_AS_A_SCHEMA: &str = "Form, as a JSON Schema";
 
 /// The heading of the action that a question proposes.
 pub const PROPOSED_ACTION: &str = "The proposed action";
-/// The heading of the changes of that action.
-pub const CHANGES_OF_THE_ACTION: &str = "What is changed";
-/// The heading of these changes after the decision.
+/// The heading of the reader's own changes of that action.
+pub const CHANGES_OF_THE_ACTION: &str = "What you change";
+/// The heading of the changes that a person has made and approved.
 pub const ACTION_WAS_CHANGED: &str = "What was changed";
 /// An answer that approves an edited action, before the person has seen the changes.
 pub const LOOK_AT_THE_CHANGES: &str = "Look at your changes, then answer";
@@ -36,6 +36,13 @@ pub const DRAFT_IS_NOT_SAVED: &str = "Your draft is not saved";
 /// Heads an open question whose reader wanted to take over a draft that is gone.
 pub const DRAFT_IS_GONE: &str = "The draft is not there any more";
 
+/// A field that came twice in one form.
+pub const WAS_SENT_TWICE: &str =
+    "was sent twice, and nothing says which of the two counts. Check what stands here, and send the form again";
+
+/// Heads a refusal of a form in which a field came twice.
+pub const FIELD_CAME_TWICE: &str = "A field was sent twice";
+
 /// No answer, where one is needed.
 pub const IS_MISSING: &str = "is still empty";
 
@@ -48,6 +55,11 @@ pub const NUMBER_NEEDED: &str = "must be a number, with a point for decimals";
 /// A number that is written in another way than numbers are here.
 pub fn number_is_written(number: &str) -> String {
     format!("must be written as {number}, with a point for decimals and without commas")
+}
+
+/// A whole number that is written in another way than numbers are here.
+pub fn whole_number_is_written(number: &str) -> String {
+    format!("must be written as {number}, without commas")
 }
 
 /// A text that can be one of two numbers.

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Offset as _, Utc};
+use chrono_tz::Tz;
 
 use super::de_grammar::day_and_month;
 use super::{Amount, Stressed};
@@ -13,6 +14,7 @@ mod en {
     pub(super) use super::super::en_alerts::*;
     pub(super) use super::super::en_forms::*;
     pub(super) use super::super::en_grounds::*;
+    pub(super) use super::super::en_people::*;
 }
 
 /// All words in German.
@@ -21,7 +23,22 @@ mod de {
     pub(super) use super::super::de_alerts::*;
     pub(super) use super::super::de_forms::*;
     pub(super) use super::super::de_grounds::*;
+    pub(super) use super::super::de_people::*;
 }
+
+/// The short names of time zones that browsers know in British English, each with the one in German if there is one. So a page's script writes
+/// the same.
+const ZONES: [(&str, Option<&str>); 9] = [
+    ("CET", Some("MEZ")),
+    ("CEST", Some("MESZ")),
+    ("EET", Some("OEZ")),
+    ("EEST", Some("OESZ")),
+    ("WET", Some("WEZ")),
+    ("WEST", Some("WESZ")),
+    ("GMT", None),
+    ("BST", None),
+    ("UTC", Some("UTC")),
+];
 
 /// A language in which Placet speaks to people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +58,26 @@ impl Language {
             Self::English => at.format("%-d %b").to_string(),
             Self::German => day_and_month(at),
         }
+    }
+
+    /// The short name of a time zone at a time, as it stands behind the time.
+    #[must_use]
+    pub fn zone(self, zone: Tz, at: DateTime<Utc>) -> String {
+        let there = at.with_timezone(&zone);
+        let called = there.format("%Z").to_string();
+        let known = ZONES.iter().find(|(name, _)| *name == called);
+        let name = match self {
+            Self::English => known.map(|(name, _)| *name),
+            Self::German => known.and_then(|(_, german)| *german),
+        };
+        if let Some(name) = name {
+            return name.to_owned();
+        }
+        // The other zones have a number.
+        let minutes = there.offset().fix().local_minus_utc() / 60;
+        let sign = if minutes < 0 { '-' } else { '+' };
+        let (hours, rest) = (minutes.abs() / 60, minutes.abs() % 60);
+        if rest == 0 { format!("GMT{sign}{hours}") } else { format!("GMT{sign}{hours}:{rest:02}") }
     }
 }
 
@@ -152,13 +189,16 @@ words! {
         passkey_not_accepted: PASSKEY_NOT_ACCEPTED,
         others_have_answered: OTHERS_HAVE_ANSWERED,
         not_assigned_to_you: NOT_ASSIGNED_TO_YOU,
+        you_own_the_asker: YOU_OWN_THE_ASKER,
         place_was_not_handed_on: PLACE_WAS_NOT_HANDED_ON,
+        question_was_not_reassigned: QUESTION_WAS_NOT_REASSIGNED,
         all_operators: ALL_OPERATORS,
         all_admins: ALL_ADMINS,
         not_one_of_the_choices: NOT_ONE_OF_THE_CHOICES,
         too_many_tries: TOO_MANY_TRIES,
         cannot_show: CANNOT_SHOW,
         not_from_our_page: NOT_FROM_OUR_PAGE,
+        form_not_from_our_page: FORM_NOT_FROM_OUR_PAGE,
         opened_under_another_name: OPENED_UNDER_ANOTHER_NAME,
         not_done_here: NOT_DONE_HERE,
         no_such_page: NO_SUCH_PAGE,
@@ -207,6 +247,8 @@ words! {
         proposal_has_changed: PROPOSAL_HAS_CHANGED,
         draft_is_not_saved: DRAFT_IS_NOT_SAVED,
         draft_is_gone: DRAFT_IS_GONE,
+        was_sent_twice: WAS_SENT_TWICE,
+        field_came_twice: FIELD_CAME_TWICE,
         is_missing: IS_MISSING,
         is_not_accepted: IS_NOT_ACCEPTED,
         number_needed: NUMBER_NEEDED,
@@ -252,6 +294,7 @@ words! {
     }
     functions {
         fn number_is_written(number: &str) -> String;
+        fn whole_number_is_written(number: &str) -> String;
         fn number_is_ambiguous(large: &str, small: &str) -> String;
         fn seconds(count: impl Display) -> String;
         fn minutes(count: impl Display) -> String;
@@ -288,10 +331,11 @@ words! {
         fn closes_with_fallback(fallback: &str) -> String;
         fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> String;
         fn sent_to(recipient: &str, why: &str) -> String;
+        fn because_in_place_of(person: &str) -> String;
         fn others_wait(count: u32) -> Option<String>;
         fn people_must_agree(count: u32) -> String;
         fn a_login_was_asked_for(host: &str) -> String;
-        fn too_few_are_left(host: &str, agent: &str, question: &str) -> String;
+        fn too_few_are_left(host: &str, agent: &str, question: &str, keeps_owner_out: bool) -> String;
         fn login_link_lasts(minutes: i64) -> String;
         fn checkpoint_subject(size: u64, origin: &str) -> String;
         fn checkpoint_covers(size: u64, origin: &str) -> String;
@@ -325,5 +369,36 @@ words! {
         fn draft_is_too_long(kibibytes: usize) -> String;
         fn draft_has_too_many_fields(most: usize) -> String;
         fn too_many_drafts(most: usize) -> String;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page tells each time with one name of its zone, whether the server or the script of the page has written it. The names are those of
+    /// ICU 78 for en-GB and de-GB.
+    #[test]
+    fn zones_have_the_names_that_browsers_use() {
+        let [winter, summer] = ["2026-01-15T12:00:00Z", "2026-07-15T12:00:00Z"].map(|text| text.parse().unwrap());
+        for (zone, at, english, german) in [
+            (Tz::Europe__Berlin, winter, "CET", "MEZ"),
+            (Tz::Europe__Berlin, summer, "CEST", "MESZ"),
+            (Tz::Europe__Athens, winter, "EET", "OEZ"),
+            (Tz::Europe__Athens, summer, "EEST", "OESZ"),
+            (Tz::Europe__Lisbon, winter, "WET", "WEZ"),
+            (Tz::Europe__Lisbon, summer, "WEST", "WESZ"),
+            (Tz::Europe__London, winter, "GMT", "GMT+0"),
+            (Tz::Europe__London, summer, "BST", "GMT+1"),
+            (Tz::UTC, winter, "UTC", "UTC"),
+            (Tz::Atlantic__Azores, summer, "GMT+0", "GMT+0"),
+            (Tz::Asia__Kolkata, winter, "GMT+5:30", "GMT+5:30"),
+            (Tz::America__St_Johns, winter, "GMT-3:30", "GMT-3:30"),
+            (Tz::America__Anchorage, winter, "GMT-9", "GMT-9"),
+            (Tz::America__Anchorage, summer, "GMT-8", "GMT-8"),
+        ] {
+            let told = (Language::English.zone(zone, at), Language::German.zone(zone, at));
+            assert_eq!(told, (english.to_owned(), german.to_owned()), "{zone}");
+        }
     }
 }

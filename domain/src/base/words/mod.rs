@@ -8,10 +8,12 @@ mod de_alerts;
 mod de_forms;
 mod de_grammar;
 mod de_grounds;
+mod de_people;
 mod en;
 mod en_alerts;
 mod en_forms;
 mod en_grounds;
+mod en_people;
 mod language;
 
 use std::fmt;
@@ -20,6 +22,7 @@ pub use en::*;
 pub use en_alerts::*;
 pub use en_forms::*;
 pub use en_grounds::*;
+pub use en_people::*;
 pub use language::Language;
 
 /// A sentence with one part that stands out where the medium can show that.

@@ -95,7 +95,7 @@ fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Findi
 fn configuration(path: &Path, findings: &mut Vec<Finding>) {
     if crate::config::holds_secret(path) {
         secret(
-            "It holds secrets: the mail server's password, or the secret of a webhook or of the issuer of identities.",
+            "It holds a secret, or an address that may contain a password: of the mail server, the database, a webhook, or the issuer of identities.",
             path,
             true,
             findings,

@@ -10,7 +10,7 @@ use store::overview::Counted;
 use super::super::dashboard::DASHBOARD;
 use super::super::language::in_languages;
 use super::moment::{machine, second};
-use super::overview::{Class, Period, ROW, WIDTH, answer_seconds, classes, periods};
+use super::overview::{Class, Period, ROW, WIDTH, answer_seconds, classes, periods, shares};
 use super::{INSIDE_STYLESHEET as STYLESHEET, Page, Visitor, line};
 
 /// An answer that comes sooner after the first look than this has hardly been read, in milliseconds.
@@ -39,6 +39,8 @@ pub(in crate::pages) struct DashboardPage {
     answered: u64,
     ended: u64,
     fell_back: u64,
+    /// The shares of the questions that ended: answered, and silence that was taken for an answer, in per cent.
+    shares: (u64, u64),
     periods: Vec<Period>,
     times: Vec<Class>,
     views: Vec<Class>,
@@ -85,6 +87,10 @@ impl DashboardPage {
         let groups = found.groups.iter().map(|name| (name.clone(), group.as_ref() == Some(name))).collect();
         let looks = counted.iter().filter_map(|question| Some((question.viewed_at? - question.asked_at).num_seconds()));
         let periods = periods(&counted, page.manner);
+        let (answered, ended) = (count_of(Outcome::Answered), questions.len() as u64 - count_of(Outcome::Waiting));
+        let fell_back = questions.iter().filter(|own| own.fell_back).count() as u64;
+        let of_ended = shares(&[answered, fell_back, ended.saturating_sub(answered + fell_back)]);
+        let share = |place: usize| of_ended.get(place).copied().unwrap_or_default();
         Self {
             page,
             visitor,
@@ -96,9 +102,10 @@ impl DashboardPage {
             since: found.since,
             has_more: found.has_more,
             waiting: count_of(Outcome::Waiting),
-            answered: count_of(Outcome::Answered),
-            ended: questions.len() as u64 - count_of(Outcome::Waiting),
-            fell_back: questions.iter().filter(|own| own.fell_back).count() as u64,
+            answered,
+            ended,
+            fell_back,
+            shares: (share(0), share(1)),
             periods,
             times: classes(counted.iter().filter_map(answer_seconds)),
             views: classes(looks),
@@ -110,11 +117,6 @@ impl DashboardPage {
 
     fn rungs_height(&self) -> usize {
         self.rungs.len() * ROW
-    }
-
-    /// The share of the questions that ended, in per cent.
-    fn share(&self, count: u64) -> u64 {
-        count * 100 / self.ended.max(1)
     }
 }
 

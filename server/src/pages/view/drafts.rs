@@ -11,6 +11,8 @@ pub(in crate::pages) struct DraftsShown {
     pub others: Vec<(String, DateTime<Utc>)>,
     /// The author of the draft that stands in the form, and whether that is the reader.
     pub stands_here: Option<(String, bool)>,
+    /// Whether code points, or the lengths of gaps, stand in it in the place of what would be out of sight.
+    pub is_marked: bool,
 }
 
 impl DraftsShown {

@@ -1,9 +1,19 @@
 //! Why an open question is shown again, with the form as it was sent.
 
-use domain::base::text::visible_line;
 use domain::base::words::Language;
 
 use super::super::context::{FieldError, FieldProblem};
+
+/// Why a place is not handed on, or a question not assigned to others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::pages) struct HandRefused {
+    /// The person or the group, as it was typed; absent if the reason is about all of them.
+    pub name: Option<String>,
+    /// The rule that is broken.
+    pub rule: String,
+    /// The reason, in English.
+    pub reason: String,
+}
 
 /// Why an open question is shown again after a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,15 +37,17 @@ pub(in crate::pages) enum FormError {
     },
     /// The question is assigned to other people.
     NotAssigned,
+    /// The reader owns the key that asked.
+    OwnQuestion {
+        /// Whether the reader would only choose who answers, and may answer.
+        chooses: bool,
+    },
     /// The reader would hand on a place in which an answer counts.
     HasAnswered,
-    /// The place cannot be handed to the person who was named, for this reason.
-    NotHanded {
-        /// The rule that is broken.
-        rule: String,
-        /// The reason, in English.
-        reason: String,
-    },
+    /// The place cannot be handed to the person who was named.
+    NotHanded(Vec<HandRefused>),
+    /// The question cannot be assigned to the people and groups who were named.
+    NotReassigned(Vec<HandRefused>),
     /// Nothing was typed that could be a draft.
     NoDraft,
     /// The draft breaks a rule, for this reason.
@@ -70,11 +82,13 @@ impl FormError {
         Self::NeedsChange(vec![FieldError { name: "value".to_owned(), label, problem }])
     }
 
-    /// The error of a place that was not handed on, because a field of the request breaks a rule.
-    pub(in crate::pages) fn not_handed(errors: &[domain::base::field::FieldError]) -> Self {
-        let first = errors.first().map(|error| (error.rule.clone(), visible_line(&error.message)));
-        let (rule, reason) = first.unwrap_or_default();
-        Self::NotHanded { rule, reason }
+    /// Why the people and groups were refused that were typed in this field.
+    pub(super) fn refused_in(&self, field: &str) -> &[HandRefused] {
+        match (self, field) {
+            (Self::NotHanded(refused), "to") | (Self::NotReassigned(refused), "who") => refused,
+            // Every other error is about other fields.
+            _ => &[],
+        }
     }
 
     pub(super) fn heading(&self, language: Language) -> String {
@@ -87,7 +101,9 @@ impl FormError {
             Self::LookFirst => language.look_at_the_changes().to_owned(),
             Self::ProposalChanged { .. } => language.proposal_has_changed().to_owned(),
             Self::NotAssigned => language.not_assigned_to_you().to_owned(),
-            Self::HasAnswered | Self::NotHanded { .. } => language.place_was_not_handed_on().to_owned(),
+            Self::OwnQuestion { .. } => language.you_own_the_asker().to_owned(),
+            Self::HasAnswered | Self::NotHanded(_) => language.place_was_not_handed_on().to_owned(),
+            Self::NotReassigned(_) => language.question_was_not_reassigned().to_owned(),
             Self::NoDraft | Self::DraftRefused(_) | Self::DraftNotSaved => language.draft_is_not_saved().to_owned(),
             Self::DraftIsGone => language.draft_is_gone().to_owned(),
             Self::NotAChoice => language.not_one_of_the_choices().to_owned(),
@@ -109,8 +125,10 @@ impl FormError {
             | Self::CannotSave
             | Self::Unheard
             | Self::NotAssigned
+            | Self::OwnQuestion { .. }
             | Self::HasAnswered
-            | Self::NotHanded { .. }
+            | Self::NotHanded(_)
+            | Self::NotReassigned(_)
             | Self::NoDraft
             | Self::DraftRefused(_)
             | Self::DraftNotSaved

@@ -1,15 +1,12 @@
 //! The course of a stop, for the record of its intent in plain words.
 
 use chrono::{DateTime, Utc};
-use domain::base::text::quoted;
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::stop::{Cause, Conditions, Mode, Stage};
 use serde_json::Value;
 
+use super::awaited::{Timed, document};
 use super::line;
-
-/// The longest input and the longest document in a sentence, in characters.
-const DOCUMENT_CHARS_MAX: usize = 300;
 
 /// One thing that happened to the stop of an intent.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +22,7 @@ pub(in crate::pages) enum Halted {
         reason: String,
         /// The events for which it waits.
         events: Vec<String>,
-        until: Option<DateTime<Utc>>,
+        time: Option<Timed>,
     },
     /// The work is being ended.
     Ending {
@@ -90,7 +87,7 @@ impl Halted {
                 by: line(&parked.parked_by),
                 reason: line(&parked.reason),
                 events: parked.conditions.as_ref().map(events).unwrap_or_default(),
-                until: parked.expires_at,
+                time: Timed::of(parked.conditions.as_ref(), parked.expires_at),
             },
             StopEvent::Stopping(stopping) => {
                 Self::Ending { by: line(&stopping.stopped_by), reason: words(&stopping.reason), until: stopping.expires_at }
@@ -145,13 +142,4 @@ fn events(conditions: &Conditions) -> Vec<String> {
         }
     }
     names
-}
-
-fn document(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text, DOCUMENT_CHARS_MAX),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            quoted(&value.to_string(), DOCUMENT_CHARS_MAX)
-        }
-    }
 }

@@ -117,8 +117,8 @@ struct Row {
     ended: Option<Ended>,
     /// The answer in few words, if a person gave one.
     answer: Option<String>,
-    /// How many answers count, and how many must agree.
-    answers: Option<(usize, u32)>,
+    /// How many people have given the approval that most have given, and how many must, as the record says.
+    approvals: Option<(u32, u32)>,
     people: String,
     is_assigned: bool,
     /// The value of the box by which it is chosen; absent if it may not be answered together with others.
@@ -163,6 +163,8 @@ struct Ended {
     outcome: Outcome,
     at: DateTime<Utc>,
     by: Option<String>,
+    /// The other person in whose place that person answered.
+    in_place_of: Option<String>,
 }
 
 /// A choice, which leads to the question.
@@ -220,7 +222,7 @@ impl Shown {
 
 impl Row {
     fn of(asked: InboxQuestion, now: DateTime<Utc>, (principal, kinds): (&Principal, &[Together]), language: Language) -> Self {
-        let InboxQuestion { suspension, question, answers } = asked;
+        let InboxQuestion { suspension, question, approvals, in_place_of } = asked;
         let is_open = suspension.ending.is_none();
         let countdown = suspension.expires_at.map(|at| Countdown::new(suspension.suspended_at, at, now, language));
         let assignees = question.as_ref().and_then(|question| question.assignees.as_ref());
@@ -248,8 +250,9 @@ impl Row {
                 outcome: Outcome::of(&suspension),
                 at: ending.at,
                 by: ending.by.as_deref().map(phrase),
+                in_place_of: in_place_of.as_deref().map(phrase),
             }),
-            answers: suspension.quorum.as_ref().filter(|_| is_open).map(|quorum| (answers, quorum.required_approvals)),
+            approvals: approvals.map(|tally| (tally.given, tally.needed)),
             people: if named.is_empty() { String::new() } else { language.people(&named, people.len() - named.len()) },
             is_assigned,
             more_choices: if is_open { suspension.choices.len() - choices.len() } else { 0 },

@@ -5,6 +5,7 @@
 //! bidirectional characters are visible everywhere, and askama escapes the rest.
 
 mod around;
+mod awaited;
 mod choices;
 mod dashboard;
 mod drafts;
@@ -32,10 +33,11 @@ use domain::base::text::{repeats, truncated, visible, visible_line};
 use store::inbox::Tally;
 
 pub(super) use self::around::{Around, CameFrom};
+pub(super) use self::awaited::{Awaited, Effect};
 pub(super) use self::choices::Choices;
 pub(super) use self::dashboard::DashboardPage;
 pub(super) use self::drafts::DraftsShown;
-pub(super) use self::form_error::FormError;
+pub(super) use self::form_error::{FormError, HandRefused};
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::grounds::GroundsShown;
 pub(super) use self::held::Held;
@@ -252,8 +254,14 @@ mod tests {
                 .unwrap(),
         ];
         for ending in [
-            Ending::AnsweredByYou { given: given(), at: at(7, 18), comment: Some(text()), received_at: None },
-            Ending::AnsweredByAnother { by: text(), given: given(), at: at(7, 18) },
+            Ending::AnsweredByYou {
+                given: given(),
+                at: at(7, 18),
+                comment: Some(text()),
+                received_at: None,
+                in_place_of: Some(text()),
+            },
+            Ending::AnsweredByAnother { by: text(), given: given(), at: at(7, 18), in_place_of: Some(text()) },
             Ending::Expired {
                 at: at(9, 30),
                 silence: Some(Silence::Fallback(Given { label: None, value: json!({text(): text()}), said: Vec::new() })),

@@ -59,7 +59,7 @@ impl Manner {
 
     /// The time on the reader's clocks.
     pub(in crate::pages) fn clock(self, at: DateTime<Utc>) -> DateTime<Utc> {
-        self.zone.map_or(at, |zone| zone.clock(at).0)
+        self.zone.map_or(at, |zone| zone.clock(at))
     }
 
     /// The moment at which the reader's clocks show a time; `None` if they never show it.
@@ -74,7 +74,8 @@ impl Manner {
 
     /// A time on the reader's clocks, in words, with the name of the zone behind it.
     fn with_zone(self, at: DateTime<Utc>, told: &str) -> String {
-        self.zone.map_or_else(|| self.language.in_utc(told), |zone| format!("{told} {}", zone.clock(at).1))
+        let in_zone = |zone: TimeZone| format!("{told} {}", self.language.zone(zone.tz(), at));
+        self.zone.map_or_else(|| self.language.in_utc(told), in_zone)
     }
 
     /// A time close by, without the zone; without the date if it is today.
@@ -145,10 +146,10 @@ mod tests {
         let utc = Manner::default();
         assert_eq!((near(&late, &now, utc), hour(&late, utc)), ("23:30 UTC".to_owned(), "23:30 UTC".to_owned()));
         let vienna = manner(Language::German, "Europe/Vienna");
-        assert_eq!(near(&late, &at(23, 0), vienna), "00:30 CET");
-        assert_eq!(minute(&late, &now, vienna), "Mi., 25. Nov., 00:30 CET");
+        assert_eq!(near(&late, &at(23, 0), vienna), "00:30 MEZ");
+        assert_eq!(minute(&late, &now, vienna), "Mi., 25. Nov., 00:30 MEZ");
         let anchorage = manner(Language::English, "America/Anchorage");
-        assert_eq!(second(&late, anchorage), "Tue 24 Nov 2026 at 14:30:04 AKST");
+        assert_eq!(second(&late, anchorage), "Tue 24 Nov 2026 at 14:30:04 GMT-9");
         assert_eq!((utc.zone_name(), vienna.zone_name()), ("UTC".to_owned(), "Europe/Vienna".to_owned()));
     }
 }

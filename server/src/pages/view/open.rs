@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use domain::base::text::visible_line;
 use domain::form::Schema;
-use domain::suspension::AskedBefore;
 use domain::suspension::demand::{COMMENT, Risk};
 use domain::suspension::quorum::Quorum;
+use domain::suspension::{AskedBefore, NOTIFY_TO_MAX};
 use serde_json::Value;
 use store::inbox::COUNTED_MAX;
+use store::link::OutOfReach;
 
 use super::super::context::{Table, label, not_drawn};
+use super::super::fields::lines;
 use super::super::fold::{Folds, Hidden, Length};
 use super::super::language::in_languages;
 use super::super::reasons::{REASON, Reasons};
 use super::choices::Button;
-use super::form_error::FormError;
+use super::form_error::{FormError, HandRefused};
 use super::moment::{Countdown, hour, machine, minute, near, second};
 use super::timeline::{Timeline, What};
 use super::{
@@ -26,6 +28,8 @@ use super::{
 
 /// The number of rows of a plan that are shown without a click.
 const PLAN_ROWS_SHOWN: usize = 8;
+/// The fewest lines of a control for a long text.
+const ROWS_MIN: usize = 6;
 
 /// A question that can still be answered.
 #[derive(Debug, Clone)]
@@ -79,8 +83,10 @@ pub(in crate::pages) struct OpenQuestion {
     pub assignees: Vec<String>,
     /// Whether the reader may answer.
     pub may_answer: bool,
-    /// Whether more people must agree than could answer now.
-    pub is_out_of_reach: bool,
+    /// Whether the reader is kept from answering as the owner of the key that asked.
+    pub owns_the_asker: bool,
+    /// Set if more people are needed than could answer now.
+    pub out_of_reach: Option<OutOfReach>,
     /// How many people must agree, and who has answered so far; absent if one answer decides.
     pub quorum: Option<QuorumShown>,
     /// In whose hands it is.
@@ -137,6 +143,8 @@ pub(in crate::pages) struct Kept {
     pub at: DateTime<Utc>,
     /// Whether another holder of the link may have typed it.
     pub is_from_elsewhere: bool,
+    /// Whether code points, or the lengths of gaps, stand in it in the place of what would be out of sight.
+    pub is_marked: bool,
 }
 
 /// How many people must agree, and who has answered so far.
@@ -366,13 +374,35 @@ impl OpenPage<'_> {
             return name.to_owned();
         }
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
-        // A problem of the whole form leads to its first field.
-        let first = if self.fields.is_some() { "f0" } else { "answer" };
+        // A problem of the whole form leads to its first field, or to its first button.
+        let first = match &self.open.answers {
+            _ if self.fields.is_some() => "f0",
+            Answers::Choices(_) => "c0",
+            Answers::Text { .. } | Answers::Form { .. } => "answer",
+        };
         position.map_or_else(|| first.to_owned(), |index| format!("f{index}"))
     }
 
     fn problem(&self, name: &str) -> Option<&FieldError> {
         self.open.error.as_ref()?.fields().iter().find(|error| error.name == name)
+    }
+
+    /// Why the people and groups were refused that were typed in this field about other hands, `to` or `who`.
+    fn refused(&self, field: &str) -> &[HandRefused] {
+        self.open.error.as_ref().map_or(&[], |error| error.refused_in(field))
+    }
+
+    /// Whether the part about other hands is open.
+    fn shows_hands(&self) -> bool {
+        let hands = &self.open.hands;
+        !hands.to.is_empty() || !hands.who.is_empty() || ["to", "who"].iter().any(|field| !self.refused(field).is_empty())
+    }
+
+    /// How many lines the control of a text has: so many that a phone shows all of what stands in it.
+    fn rows(&self, name: &str) -> usize {
+        let field = self.fields.iter().flat_map(|fields| &fields.fields).find(|field| field.name == name);
+        let is_long = field.is_some_and(|field| field.kind == FieldKind::Textarea);
+        lines(self.typed(name)).max(if is_long { ROWS_MIN } else { 1 })
     }
 
     fn typed(&self, name: &str) -> &str {
@@ -544,6 +574,43 @@ mod tests {
         }
     }
 
+    /// A person who must say why would press the button that refuses in vain, if the field stood below it.
+    #[test]
+    fn a_comment_that_a_refusal_needs_stands_above_the_buttons() {
+        let place = |html: &str, part: &str| html.find(part).unwrap_or_else(|| panic!("{part} is missing in {html}"));
+        for needs_comment in [true, false] {
+            let html = OpenQuestion { needs_comment, ..open() }.render().unwrap();
+            let is_above = place(&html, "<textarea id=\"comment\"") < place(&html, "id=\"c0\"");
+            assert_eq!((is_above, html.matches("id=\"comment\"").count()), (needs_comment, 1), "{html}");
+        }
+    }
+
+    /// The agent's default, or the text of another person, is sent with one press, so a control shows all of it.
+    #[test]
+    fn a_control_is_as_long_as_its_text() {
+        let schema = json!({"type": "object", "properties": {
+            "note": {"type": "string"},
+            "name": {"type": "string", "maxLength": 200, "default": "x".repeat(25)},
+        }});
+        let schema = Some(Box::new(Schema::accept(schema.as_object().unwrap().clone()).unwrap()));
+        let shown = |name: &str, text: String| {
+            let answers = Answers::Form { schema: schema.clone(), typed: [(format!("/{name}"), text)].into() };
+            OpenQuestion { answers, ..open() }.render().unwrap()
+        };
+        for (name, text, rows) in [
+            ("note", String::new(), ROWS_MIN),
+            ("note", "x".repeat(24 * ROWS_MIN), ROWS_MIN),
+            ("note", "x".repeat(24 * ROWS_MIN + 1), ROWS_MIN + 1),
+            ("note", "国".repeat(12 * ROWS_MIN + 1), ROWS_MIN + 1),
+            ("note", ".\n".repeat(40), 41),
+            ("name", "x".repeat(25), 2),
+            ("name", "Ｗ".repeat(24), 2),
+            ("name", "国".repeat(60), 5),
+        ] {
+            assert!(shown(name, text).contains(&format!("name=\"field./{name}\" rows=\"{rows}\"")), "{name} {rows}");
+        }
+    }
+
     // An error loses no typed text, not even a line break at its beginning.
     #[test]
     fn an_error_keeps_what_was_typed_and_says_nothing_was_sent() {
@@ -583,7 +650,7 @@ mod tests {
         let errors = Fields::from_context(&context, Language::English).answer(&typed, Language::English).unwrap_err();
         let error = Some(FormError::NeedsChange(errors));
         let html = OpenQuestion { context, answers: Answers::Form { schema: None, typed }, error, ..open() }.render().unwrap();
-        assert!(html.contains("Nothing was sent yet. One answer needs a change"));
+        assert!(html.contains("Nothing was sent yet. One field needs a change"));
         assert!(html.contains("<a href=\"#f0\">“<bdi>Cap</bdi>” must be a number"));
         assert!(
             html.contains(

@@ -47,6 +47,8 @@ pub(in crate::pages) enum Ending {
         comment: Option<String>,
         /// When the agent fetched it, if that is known.
         received_at: Option<DateTime<Utc>>,
+        /// The other person in whose place the holder answered, if it was so.
+        in_place_of: Option<String>,
     },
     /// Another person's answer counted.
     AnsweredByAnother {
@@ -56,6 +58,8 @@ pub(in crate::pages) enum Ending {
         given: Given,
         /// When it was recorded.
         at: DateTime<Utc>,
+        /// The other person in whose place it was given, if it was so.
+        in_place_of: Option<String>,
     },
     /// No person answered before the deadline.
     Expired {
@@ -193,6 +197,7 @@ mod tests {
                     at: at(7, 18),
                     comment: None,
                     received_at: Some(at(7, 18) + TimeDelta::seconds(1)),
+                    in_place_of: Some("Dora <b>Klein".to_owned()),
                 },
                 vec![
                     "<h1>Your answer was recorded</h1>",
@@ -200,10 +205,11 @@ mod tests {
                     "<code><bdi>deny</bdi></code>",
                     "07:18:04 UTC",
                     "received it 1 second later",
+                    "in place of <bdi>Dora &#60;b&#62;Klein</bdi>",
                 ],
             ),
             (
-                Ending::AnsweredByAnother { by: "Jonas Weber".to_owned(), given: given(), at: at(7, 18) },
+                Ending::AnsweredByAnother { by: "Jonas Weber".to_owned(), given: given(), at: at(7, 18), in_place_of: None },
                 vec!["<h1><bdi>Jonas Weber</bdi> answered first</h1>", "Do not refund", "There is nothing to do."],
             ),
             (
@@ -262,6 +268,7 @@ mod tests {
             at: at(7, 18),
             comment: None,
             received_at: None,
+            in_place_of: None,
         });
         assert!(html.contains("Your answer is shown below") && html.contains("line one\nline two"));
     }

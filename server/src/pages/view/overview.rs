@@ -208,12 +208,30 @@ pub(super) fn classes(seconds: impl Iterator<Item = i64>) -> Vec<Class> {
     for seconds in seconds {
         counts[CLASSES.iter().position(|end| seconds < *end).unwrap_or(CLASSES.len())] += 1;
     }
-    let (all, most) = (counts.iter().sum::<u64>().max(1), counts.iter().copied().max().unwrap_or(1).max(1));
-    let class = |(place, count): (usize, u64)| {
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    let class = |(place, (count, share)): (usize, (u64, u64))| {
         let width = count * WIDTH / most;
-        Class { place, count, share: count * 100 / all, y: place * ROW, width, end: width + 32 }
+        Class { place, count, share, y: place * ROW, width, end: width + 32 }
     };
-    counts.into_iter().enumerate().map(class).collect()
+    counts.into_iter().zip(shares(&counts)).enumerate().map(class).collect()
+}
+
+/// These counts in per cent of all of them, in whole numbers that sum to 100: those with the largest rests are rounded up. All are 0 if
+/// nothing was counted.
+pub(super) fn shares(counts: &[u64]) -> Vec<u64> {
+    let all = counts.iter().sum::<u64>();
+    if all == 0 {
+        return vec![0; counts.len()];
+    }
+    let mut shares: Vec<u64> = counts.iter().map(|count| count * 100 / all).collect();
+    let mut places: Vec<usize> = (0..counts.len()).collect();
+    // The rests sum to as many whole shares as are missing, so each place that is rounded up has a rest.
+    places.sort_by_key(|place| std::cmp::Reverse(counts[*place] * 100 % all));
+    let missing = usize::try_from(100 - shares.iter().sum::<u64>()).unwrap_or_default();
+    for place in places.into_iter().take(missing) {
+        shares[place] += 1;
+    }
+    shares
 }
 
 /// The people who were asked: those who left the most questions unanswered come first. A question that is open, was taken back or reached
@@ -274,6 +292,23 @@ mod tests {
         }
         let late = question(at(8, 0), Outcome::NotAnswered, 5, "", &[]);
         assert_eq!(answer_seconds(&late), None);
+    }
+
+    /// Shares that do not sum to 100 make people look for the questions that are missing.
+    #[test]
+    fn shares_are_rounded_and_sum_to_a_hundred() {
+        for (counts, expected) in [
+            (&[0, 0][..], &[0, 0][..]),
+            (&[9, 2][..], &[82, 18][..]),
+            (&[7, 1][..], &[88, 12][..]),
+            (&[1, 1, 1][..], &[34, 33, 33][..]),
+            (&[0, 999, 1][..], &[0, 100, 0][..]),
+            (&[0, 5, 0][..], &[0, 100, 0][..]),
+        ] {
+            assert_eq!(shares(counts), expected, "{counts:?}");
+        }
+        let classes = classes([1, 1, 1, 1, 1, 1, 1, 1, 1, 100_000, 100_000].into_iter());
+        assert_eq!(classes.iter().map(|class| class.share).sum::<u64>(), 100);
     }
 
     #[test]

@@ -19,10 +19,12 @@ pub(in crate::pages) struct ProposalShown {
     pub editable: Option<Box<Schema>>,
     /// Whether the question has a choice that refuses.
     pub refuses: bool,
-    /// What the fields say before and after the edit, one row for each field.
+    /// What the fields say in the action as it stands, and with what the reader typed, one row for each field.
     pub rows: Vec<ChangeRow>,
     /// The person who has edited the action, if its answer counts, and when.
     pub edited_by: Option<(String, DateTime<Utc>)>,
+    /// What that person has changed: the fields as they were proposed, and as they stand.
+    pub edits: Vec<ChangeRow>,
     /// The other people who have approved the action as it stands. An edit clears these approvals.
     pub approved_by: Vec<String>,
     /// The digest of the action as it stands.
@@ -100,7 +102,7 @@ impl ProposalShown {
         for field in &mut fields.fields {
             let has_lines = self.typed.get(&field.name).is_some_and(|text| text.contains(['\n', '\r']));
             if has_lines && matches!(field.kind, FieldKind::Line { .. }) {
-                field.kind = FieldKind::Textarea;
+                field.kind = FieldKind::Lines;
             }
         }
         Some(fields)
@@ -112,7 +114,7 @@ impl ProposalShown {
         self.action.as_object().map(|action| titled(action, &shape)).unwrap_or_default()
     }
 
-    /// Whether the page shows a change.
+    /// Whether the reader changes anything.
     pub(super) fn is_changed(&self) -> bool {
         self.rows.iter().any(|row| row.is_changed)
     }

@@ -18,6 +18,7 @@ use super::super::context::{Cell, Table, entries};
 use super::super::fold::{Folds, Length};
 use super::super::language::in_languages;
 use super::super::proposing::approved_as;
+use super::awaited::Effect;
 use super::halted::Halted;
 use super::held::{Erased, Held, Keeping};
 use super::moment::{Manner, machine, second};

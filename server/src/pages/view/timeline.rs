@@ -38,6 +38,15 @@ pub(super) struct Moment {
     pub(super) what: What,
     /// The person, or the agent.
     pub(super) who: String,
+    /// The other person in whose place the person answered, if it was so.
+    pub(super) in_place_of: Option<String>,
+}
+
+impl Moment {
+    /// A thing that no one did in place of another.
+    fn of(at: DateTime<Utc>, what: What, who: &str) -> Self {
+        Self { at, what, who: line(who), in_place_of: None }
+    }
 }
 
 /// The kind of a thing that happened. A later one wins where marks become one.
@@ -91,9 +100,9 @@ pub(super) struct Mark {
 impl Timeline {
     pub(in crate::pages) fn of(link: &LinkView, history: &History) -> Self {
         let suspension = &link.suspension;
-        let mut moments = vec![Moment { at: suspension.suspended_at, what: What::Asked, who: line(&link.agent) }];
+        let mut moments = vec![Moment::of(suspension.suspended_at, What::Asked, &link.agent)];
         moments.extend(told(&history.told));
-        moments.extend(history.seen.iter().map(|(who, at)| Moment { at: *at, what: What::Seen, who: line(who) }));
+        moments.extend(history.seen.iter().map(|(who, at)| Moment::of(*at, What::Seen, who)));
         moments.extend(history.counted.iter().map(counted));
         if let Some(ending) = &suspension.ending {
             let what = match ending.resolution {
@@ -101,7 +110,8 @@ impl Timeline {
                 Resolution::Expired => What::Silent,
                 Resolution::Cancelled => What::TakenBack,
             };
-            moments.push(Moment { at: ending.at, what, who: ending.by.as_deref().map(line).unwrap_or_default() });
+            let by = ending.by.as_deref().unwrap_or_default();
+            moments.push(Moment { in_place_of: link.in_place_of.as_deref().map(line), ..Moment::of(ending.at, what, by) });
         }
         moments.sort_by_key(|moment| moment.at);
         let ends_at = suspension.ends_at();
@@ -119,7 +129,7 @@ impl Timeline {
 
 fn counted(answer: &CountedOnce) -> Moment {
     let what = if answer.is_taken_back { What::NotCounted } else { What::Counted };
-    Moment { at: answer.at, what, who: line(&answer.person) }
+    Moment { in_place_of: answer.in_place_of.as_deref().map(line), ..Moment::of(answer.at, what, &answer.person) }
 }
 
 /// The messages, as people read them: a person who is told again is reminded, and one who is told later is asked as well.
@@ -135,7 +145,7 @@ fn told(messages: &[Told]) -> Vec<Moment> {
             DeliveryState::Sent if first(&message.recipient) == Some(message.attempt) => What::Escalated,
             DeliveryState::Sent => What::Reminded,
         };
-        Some(Moment { at: message.at, what, who: line(&message.recipient) })
+        Some(Moment::of(message.at, what, &message.recipient))
     };
     messages.iter().filter_map(moment).collect()
 }
@@ -203,7 +213,7 @@ mod tests {
         let shown = [at(6, 0), at(7, 0), at(7, 30), at(9, 0)].map(|at| scale.at(at).to_string());
         assert_eq!(shown, ["3", "3", "50", "97"]);
         assert_eq!(Scale { from: at(7, 0), to: at(7, 0) }.at(at(7, 0)).to_string(), "3");
-        let moment = |minute, what| Moment { at: at(7, minute), what, who: String::new() };
+        let moment = |minute, what| Moment::of(at(7, minute), what, "");
         let shown = marks(
             &[moment(0, What::Asked), moment(1, What::Delivered), moment(30, What::Seen), moment(31, What::Answered)],
             &scale,

@@ -4,6 +4,7 @@ use domain::base::words::Language;
 
 use super::super::context::FIELD_PREFIX;
 use super::super::language::in_languages;
+use super::super::reasons::REASON;
 use super::{Page, STYLESHEET, line};
 
 /// The page of every token that leads to no question: mistyped, replaced, or ended long ago.
@@ -66,8 +67,12 @@ impl Typed {
         match self.name.strip_prefix(FIELD_PREFIX) {
             // The name in a form with a schema is a JSON pointer.
             Some(name) => line(name.strip_prefix('/').unwrap_or(name)),
-            None if self.name == "comment" => language.comment().to_owned(),
-            None => language.your_answer().to_owned(),
+            None => match self.name.as_str() {
+                "comment" => language.comment().to_owned(),
+                "value" => language.your_answer().to_owned(),
+                REASON => language.reason_for_a_no().to_owned(),
+                name => line(name),
+            },
         }
     }
 
@@ -85,8 +90,10 @@ pub(in crate::pages) enum Trouble {
     CannotSave,
     /// Not even the question can be shown, because the server is overloaded or the database is unavailable (503).
     CannotRead,
-    /// The form came from another site (403).
+    /// The answer came from another site (403).
     ForeignForm,
+    /// The form is no answer, and came from another site, or from a page of an earlier login (403).
+    ForeignPage,
     /// No question with this id, or none that the person may read (404).
     NoQuestion,
     /// The browser used another name of this machine, under which neither its cookie nor its form would be accepted (421).
@@ -97,6 +104,8 @@ pub(in crate::pages) enum Trouble {
     NoPage,
     /// The log cannot be exported now, because the server has no key to sign with (409).
     NoExport,
+    /// A field came twice in the form (422).
+    CameTwice,
     /// The form was too large, too slow or broken (413, 408, 422).
     Unreadable,
 }
@@ -107,6 +116,11 @@ impl TroublePage {
         Self { page, trouble, again }
     }
 
+    /// Whether the form that is sent again is an answer.
+    fn is_an_answer(&self) -> bool {
+        self.trouble != Trouble::CameTwice
+    }
+
     fn title(&self) -> &'static str {
         let language = self.page.manner.language;
         match self.trouble {
@@ -114,11 +128,13 @@ impl TroublePage {
             Trouble::CannotSave => language.cannot_save(),
             Trouble::CannotRead => language.cannot_show(),
             Trouble::ForeignForm => language.not_from_our_page(),
+            Trouble::ForeignPage => language.form_not_from_our_page(),
             Trouble::NoQuestion => language.no_such_question(),
             Trouble::AnotherName => language.opened_under_another_name(),
             Trouble::NoMethod => language.not_done_here(),
             Trouble::NoPage => language.no_such_page(),
             Trouble::NoExport => language.could_not_be_exported(),
+            Trouble::CameTwice => language.field_came_twice(),
             Trouble::Unreadable => language.could_not_be_read(),
         }
     }
@@ -153,9 +169,13 @@ mod tests {
             (Trouble::CannotRead, "Nothing was changed"),
             (Trouble::ForeignForm, "nothing was recorded"),
             (Trouble::ForeignForm, "this server’s name, <strong>placet.example</strong>"),
+            (Trouble::ForeignPage, "Nothing was changed."),
+            (Trouble::ForeignPage, "this server’s name, <strong>placet.example</strong>"),
             (Trouble::AnotherName, "<strong>placet.example</strong>, and an answer counts only there. Nothing was recorded."),
             (Trouble::NoMethod, "Nothing was changed."),
             (Trouble::NoPage, "<a href=\"/inbox\">your inbox</a>"),
+            (Trouble::NoQuestion, "<a href=\"/inbox\">your inbox</a>"),
+            (Trouble::CameTwice, "Nothing was changed"),
             (Trouble::Unreadable, "Nothing was recorded."),
         ] {
             let html = TroublePage::new(page(), trouble, None).render().unwrap();
@@ -172,7 +192,7 @@ mod tests {
             typed: vec![typed("value", "\nDear <b>"), typed("field.cap", "25 \"o"), typed("comment", &"x".repeat(61))],
             hidden: Vec::new(),
         };
-        for trouble in [Trouble::CannotSave, Trouble::TooManyTries] {
+        for trouble in [Trouble::CannotSave, Trouble::TooManyTries, Trouble::CameTwice] {
             let html = TroublePage::new(page(), trouble, Some(again.clone())).render().unwrap();
             assert!(
                 html.contains("<form method=\"post\" action=\"/a/plc_token\"") && html.contains("name=\"nonce\" value=\"n0nce\"")
@@ -181,6 +201,8 @@ mod tests {
             assert!(html.contains("name=\"field.cap\" dir=\"auto\" readonly value=\"25 &#34;o\">"), "{html}");
             assert!(html.contains("<bdi>cap</bdi>") && html.contains("Your answer</bdi>") && html.contains("Comment</bdi>"));
             assert!(html.contains("still here") && !html.contains("go back") && html.matches("<button").count() == 1);
+            // Not every form is an answer, and other pages can be changed again.
+            assert_eq!(html.contains("change it afterwards"), trouble != Trouble::CameTwice);
         }
     }
 }

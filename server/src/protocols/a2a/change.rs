@@ -1,12 +1,9 @@
 //! A call that stops the work of a task or lets it go on, as it was read.
 
-use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
 use domain::wire::{ParkRequest, PauseRequest, ResumeRequest};
 
 use super::error::Words;
-
-type Errors = Vec<FieldError>;
 
 /// A call of an extension for pauses.
 #[derive(Clone, Debug)]
@@ -20,7 +17,6 @@ pub(crate) struct Halting {
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Pause(PauseRequest),
-    /// The conditions, or the rules that they break, are known only to the domain.
-    Park(Result<ParkRequest, Errors>),
+    Park(ParkRequest),
     Resume(ResumeRequest),
 }

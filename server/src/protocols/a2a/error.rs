@@ -4,6 +4,7 @@ use domain::base::field::FieldError;
 use domain::problem::edge;
 use serde_json::{Map, Value, json};
 
+use super::names::in_camel;
 use crate::edge::problem::Failure;
 use crate::protocols::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NoCall, PARSE_ERROR};
 
@@ -144,6 +145,8 @@ impl Error {
                 Wants::Halt(words) => told(own((words.wrong_state(), 400, "FAILED_PRECONDITION"), 200)),
                 Wants::Cancel | Wants::Other => Self::in_this_state(wants),
             },
+            // The message that finds the work stopped.
+            ("intent_stopped", _) => Self::unsupported(detail),
             // Here the request itself has the wrong type, and no part of a message.
             ("unsupported_media_type", http) => Self { http, ..Self::content_type(detail) },
             ("malformed_json", _) => Self::of((PARSE_ERROR, 400, "INVALID_ARGUMENT"), "PARSE_ERROR", detail),
@@ -208,25 +211,6 @@ impl Error {
     }
 }
 
-/// An error under the name that its field has in a message. Places below the field are the agent's own names, and stay as they are.
-pub(crate) fn in_camel(error: FieldError) -> FieldError {
-    let (field, below) = error.field.find('/').map_or((error.field.as_str(), ""), |at| error.field.split_at(at));
-    let mut camel = String::with_capacity(error.field.len());
-    let mut begins_word = false;
-    for letter in field.chars() {
-        match letter {
-            '_' => begins_word = true,
-            letter if begins_word => {
-                camel.push(letter.to_ascii_uppercase());
-                begins_word = false;
-            }
-            letter => camel.push(letter),
-        }
-    }
-    camel.push_str(below);
-    FieldError { field: camel, ..error }
-}
-
 /// The values of an `ErrorInfo` are texts.
 fn in_text(value: &Value) -> Value {
     match value {
@@ -238,6 +222,7 @@ fn in_text(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use domain::problem::Rejection;
+    use domain::suspension::Kind;
     use domain::suspension::stop_refusal::StopRefusal;
 
     use super::*;
@@ -248,6 +233,7 @@ mod tests {
         let forbidden = Rejection::Forbidden { reason: "no".into() };
         let not_active = Rejection::NotActive { status: "completed".into() };
         let expired = Rejection::Expired { expired_at: None };
+        let nothing = || Rejection::from(StopRefusal::NothingStopped { status: "active".into() });
         let choice = Rejection::InvalidChoice { given: "maybe".into(), valid_choices: vec!["yes".into(), "no".into()] };
         for (rejection, wants, code, http, reason) in [
             (Rejection::NotFound, Wants::Other, -32001, 404, "TASK_NOT_FOUND"),
@@ -269,6 +255,11 @@ mod tests {
             (Rejection::Stop(Box::new(StopRefusal::Mismatch)), Wants::Halt(Words::Proposed), -32012, 409, "suspension_mismatch"),
             (Rejection::Stop(Box::new(StopRefusal::Mismatch)), Wants::Halt(Words::Revised), -32011, 409, "suspension_mismatch"),
             (Rejection::Stop(Box::new(StopRefusal::TimeOver)), Wants::Halt(Words::Revised), -32011, 409, "expired"),
+            (StopRefusal::QuestionEnded.into(), Wants::Halt(Words::Proposed), -32012, 409, "already_resolved"),
+            (StopRefusal::QuestionEnded.into(), Wants::Halt(Words::Revised), -32011, 409, "already_resolved"),
+            (nothing(), Wants::Halt(Words::Proposed), -32011, 400, "not_suspended"),
+            (nothing(), Wants::Halt(Words::Revised), -32010, 400, "not_suspended"),
+            (StopRefusal::HearsNothing { kind: Kind::Paused }.into(), Wants::Other, -32004, 400, "UNSUPPORTED_OPERATION"),
         ] {
             let error = Error::from(rejection.clone().into(), wants);
             assert_eq!((error.code, error.http, &*error.reason), (code, http, reason), "{rejection:?} {wants:?}");

@@ -10,13 +10,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::change::{Change, Halting};
-use super::error::{Error, Words, in_camel};
+use super::error::{Error, Words};
+use super::names;
 use super::parameters::{no_tenant, params, task_id};
 use super::projection::Active;
-use super::reading::snake_members;
 use super::wire::PAUSE;
 
-type Errors = Vec<FieldError>;
+/// Members of conditions whose own members are in camelCase as well.
+const MEMBERS: &[&str] = &["timeout", "trigger", "match"];
 
 /// Whether the calls are there for this client: those of an extension are served to the clients that have activated it.
 pub(crate) fn served(active: Active) -> Result<(), Error> {
@@ -86,21 +87,28 @@ pub(crate) fn park(words: Words, given: Value) -> Result<Halting, Error> {
     let ParkParams { tenant, task_id: id, reason, summary, conditions, .. } = params(given)?;
     no_tenant(&tenant)?;
     let said: Vec<String> = reason.into_iter().chain(summary).filter(|text| !text.trim().is_empty()).collect();
-    let conditions = conditions.map(snake_conditions).transpose();
-    let park = conditions.map(|conditions| ParkRequest { reason: said.join("\n\n"), conditions, resume_owner: None });
+    let park = ParkRequest { reason: said.join("\n\n"), conditions: conditions.map(conditions_inside), resume_owner: None };
     Ok(Halting { id: task_id(&id)?, words, change: Change::Park(park) })
 }
 
-/// Conditions under the names that the API gives their members. The input and the names of events stay as they are.
-fn snake_conditions(given: Value) -> Result<Value, Errors> {
-    let Value::Object(members) = given else { return Ok(given) };
-    let named = snake_members(members, &["timeout", "trigger"]);
-    let below = |error: FieldError| {
-        let error = FieldError { field: format!("conditions.{}", error.field), ..error };
-        // A name that is no member stands as it came.
-        if error.rule == "unknown" { error } else { in_camel(error) }
+/// Conditions under the names that the API gives their members. The input and the names of events stay as they are. A name that is no member
+/// stays none, so the domain refuses it together with all other problems.
+fn conditions_inside(given: Value) -> Value {
+    match given {
+        Value::Object(members) => Value::Object(names::inside(members, MEMBERS)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => given,
+    }
+}
+
+/// A problem of a park, in whose words the members have their names in a message. Its place gets that name with those of all other errors.
+pub(super) fn in_a_message(error: FieldError) -> FieldError {
+    let Some(place) = error.field.strip_prefix("conditions") else { return error };
+    let message = match &*error.rule {
+        // The words name the members that there are.
+        "unknown" => names::camel(&error.message),
+        _ => error.message.replacen(place, &names::camel(place), 1),
     };
-    named.map(Value::Object).map_err(|errors| errors.into_iter().map(below).collect())
+    FieldError { message, ..error }
 }
 
 #[derive(Deserialize)]
@@ -110,8 +118,11 @@ struct ResumeParams {
     tenant: String,
     #[serde(alias = "id")]
     task_id: String,
-    #[serde(default, alias = "resumeToken")]
+    #[serde(default)]
     handle: Option<String>,
+    /// The name that the handle has in the revision.
+    #[serde(default)]
+    resume_token: Option<String>,
     #[serde(default)]
     input: Option<Value>,
     #[serde(default)]
@@ -122,13 +133,27 @@ struct ResumeParams {
 }
 
 pub(crate) fn resume(words: Words, given: Value) -> Result<Halting, Error> {
-    let ResumeParams { tenant, task_id: id, handle, input, continue_transcript, .. } = params(given)?;
+    let ResumeParams { tenant, task_id: id, handle, resume_token, input, continue_transcript, .. } = params(given)?;
     no_tenant(&tenant)?;
+    let handle = match (handle, resume_token) {
+        (Some(_), Some(_)) => return Err(two_handles()),
+        (handle, resume_token) => handle.or(resume_token),
+    };
     Ok(Halting { id: task_id(&id)?, words, change: Change::Resume(ResumeRequest { input, continue_transcript, handle }) })
+}
+
+/// The error of a call with both names of the handle.
+fn two_handles() -> Error {
+    let wrong = |name: &str, other: &str| {
+        let message = format!("must be left out if {other} is there: they are two names of the same handle");
+        FieldError::new(name, "one", message)
+    };
+    Error::invalid(vec![wrong("handle", "resumeToken"), wrong("resumeToken", "handle")])
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::asking::conditions::conditions;
     use domain::suspension::stop::{OnTimeout, Provider};
     use serde_json::json;
 
@@ -136,7 +161,7 @@ mod tests {
 
     const TASK: &str = "01a20114-994c-7e8e-b24b-975054fd6315";
 
-    fn parked(given: Value) -> Result<ParkRequest, Errors> {
+    fn parked(given: Value) -> ParkRequest {
         let Change::Park(body) = park(Words::Proposed, given).unwrap().change else { panic!("it parks nothing") };
         body
     }
@@ -158,16 +183,57 @@ mod tests {
         let given = json!({"taskId": TASK, "reason": "CI runs.", "summary": "It takes 3 minutes.", "conditions": {
             "onEvent": "ci.done:1", "trigger": {"kind": "ci", "provider": "webhook", "match": {"events": ["ci.done"]}},
             "timeout": {"durationMinutes": 30, "onTimeout": "resume_with_input", "input": {"anyName": 1, "any_name": 2}}}});
-        let body = parked(given).unwrap();
+        let body = parked(given);
         assert_eq!(body.reason, "CI runs.\n\nIt takes 3 minutes.");
-        let read = domain::asking::conditions::conditions(body.conditions.as_ref()).unwrap().unwrap();
+        let read = conditions(body.conditions.as_ref()).unwrap().unwrap();
         let timeout = read.timeout.unwrap();
         assert_eq!((timeout.duration_minutes, timeout.on_timeout), (30, OnTimeout::ResumeWithInput));
         assert_eq!(timeout.input, Some(json!({"anyName": 1, "any_name": 2})), "an input is the agent's own");
         assert_eq!(read.trigger.map(|trigger| trigger.provider), Some(Provider::Webhook));
         assert_eq!(read.on_event.as_deref(), Some("ci.done:1"));
-        let wrong = parked(json!({"taskId": TASK, "reason": "r", "conditions": {"on_event": "x"}})).unwrap_err();
-        assert_eq!((&*wrong[0].field, &*wrong[0].rule), ("conditions.on_event", "unknown"));
+    }
+
+    /// A client mends all problems at once, and looks for the names that it has sent.
+    #[test]
+    fn every_problem_of_conditions_is_told_at_its_place_under_the_name_that_was_sent() {
+        let told = |given: Value| {
+            let body = parked(json!({"taskId": TASK, "reason": "r", "conditions": given}));
+            let errors = conditions(body.conditions.as_ref()).unwrap_err();
+            errors
+                .into_iter()
+                .map(|error| names::in_camel(in_a_message(error)))
+                .map(|error| (error.field, error.message))
+                .collect::<Vec<_>>()
+        };
+        let is = |given: Value, wanted: &[(&str, &str)]| {
+            let code = "HARN-SUS-002: invalid ResumeConditions";
+            let told = told(given);
+            let wanted: Vec<(String, String)> =
+                wanted.iter().map(|(place, why)| (format!("conditions{place}"), format!("{code}{place}: {why}"))).collect();
+            assert_eq!(told, wanted);
+        };
+        let minutes = "must be a positive int, of at most 527040";
+        let in_timeout = "unknown field; expected durationMinutes, onTimeout, or input";
+        is(
+            json!({"timeout": {"durationMinutes": 0, "on_timeout": "fail"}}),
+            &[(".timeout.on_timeout", in_timeout), (".timeout.durationMinutes", minutes)],
+        );
+        is(
+            json!({"timeout": {"duration_minutes": 5, "OnTimeout": "fail"}}),
+            &[
+                (".timeout.OnTimeout", in_timeout),
+                (".timeout.duration_minutes", in_timeout),
+                (".timeout.durationMinutes", minutes),
+            ],
+        );
+        let at_the_top = "unknown field; expected trigger, timeout, or onEvent";
+        is(json!({"on_event": "x"}), &[(".on_event", at_the_top)]);
+        is(json!({"onEvents": "x"}), &[(".onEvents", at_the_top)]);
+        let matching = json!({"trigger": {"kind": "k", "provider": "placet", "match": {"events": ["x"], "event_names": 1}}});
+        is(matching, &[(".trigger.match.event_names", "unknown field; expected events")]);
+        let actions = "unsupported action `x_y`; expected one of: resume_with_summary, fail, resume_with_input";
+        is(json!({"timeout": {"durationMinutes": 1, "onTimeout": "x_y"}}), &[(".timeout.onTimeout", actions)]);
+        is(json!([]), &[("", "expected dict or nil, got list")]);
     }
 
     #[test]
@@ -180,11 +246,14 @@ mod tests {
             (pause, json!({"taskId": "no-id"}), -32001),
             (pause, json!({"taskId": TASK, "tenant": "t"}), -32602),
             (park, json!({"taskId": TASK, "reason": 5}), -32602),
-            (resume, json!({"taskId": TASK, "handle": "a", "resumeToken": "b"}), -32602),
+            (resume, json!({"taskId": TASK, "handle": "a", "resumeToken": "a"}), -32602),
             (resume, json!({"taskId": TASK, "continueTranscript": "no"}), -32602),
         ] {
             assert_eq!(code(read, given.clone()), wanted, "{given}");
         }
+        let both = resume(Words::Revised, json!({"taskId": TASK, "handle": "a", "resumeToken": "b"})).unwrap_err().details();
+        let named: Vec<&Value> = both[1]["fieldViolations"].as_array().unwrap().iter().map(|wrong| &wrong["field"]).collect();
+        assert_eq!(named, ["handle", "resumeToken"], "{both}");
         for token in ["handle", "resumeToken"] {
             let mut given = json!({"taskId": TASK, "input": null, "continueTranscript": false, "metadata": {}});
             given[token] = json!("t");

@@ -5,6 +5,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::{errands, stopping};
 use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::text::quoted;
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -16,6 +17,7 @@ use store::{ErrandFilter, Halted, Heard, Idempotency, Matter, NewErrand, NewMess
 use super::card::card;
 use super::change::{Change, Halting};
 use super::error::{Error, Wants, Words};
+use super::halting::in_a_message;
 use super::holding::held;
 use super::pausing::{proposed, revised};
 use super::placing::{is_as_answer, placed, work};
@@ -34,6 +36,10 @@ use crate::edge::streams::StreamPlace;
 /// The scopes of the ids of messages that ask and that answer: the same agent may send both under one id.
 const ASKS: &str = "A2A SendMessage";
 const ANSWERS: &str = "A2A SendMessage to a task";
+
+/// The longest version that a refusal repeats, in characters; and the longest of two that differ.
+const VERSION_CHARS_MAX: usize = 60;
+const VERSIONS_CHARS_MAX: usize = 20;
 
 /// The header by which a client activates extensions.
 pub(super) const EXTENSIONS: &str = "a2a-extensions";
@@ -64,13 +70,31 @@ pub(super) fn activated(shown: Shown, response: &mut HttpResponse) {
 }
 
 /// The version of the protocol that a request names, in its header or in its query; empty if it names none.
-pub(super) fn version(request: &HttpRequest) -> String {
-    let named = request.headers().get("a2a-version").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let asked = || {
-        let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
-        pairs.find(|(name, _)| name.eq_ignore_ascii_case("a2a-version")).map(|(_, value)| value.into_owned())
-    };
-    named.or_else(asked).unwrap_or_default().trim().to_owned()
+///
+/// # Errors
+///
+/// The headers differ, so they name no version that there is: a proxy and this server could read different ones.
+pub(super) fn version(request: &HttpRequest) -> Result<String, Error> {
+    let headers = request.headers().get_all("a2a-version");
+    let mut named: Vec<String> = headers.map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_owned()).collect();
+    named.dedup();
+    match named.as_slice() {
+        [] => {
+            let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
+            let asked = pairs.find(|(name, _)| name.eq_ignore_ascii_case("a2a-version"));
+            Ok(asked.map(|(_, value)| value.trim().to_owned()).unwrap_or_default())
+        }
+        [version] => Ok(version.clone()),
+        [one, other, ..] => {
+            let (one, other) = (quoted(one, VERSIONS_CHARS_MAX), quoted(other, VERSIONS_CHARS_MAX));
+            Err(Error::version(&format!("\"{one}\" and \"{other}\" in one call")))
+        }
+    }
+}
+
+/// The refusal of the version that a request names.
+pub(super) fn unserved(named: &str) -> Error {
+    Error::version(&format!("\"{}\"", quoted(named, VERSION_CHARS_MAX)))
 }
 
 /// Whether a version is 1.0; the number of a patch makes no difference.
@@ -213,10 +237,8 @@ async fn halt(shared: &Shared, principal: Principal, halting: Halting) -> Result
     let command = match change {
         Change::Resume(body) => return Ok(shared.store.go_on(principal, id, body, Via::A2a).await?),
         Change::Pause(body) => stopping::pausing(fresh, body).map_err(|errors| Unreadable { action: Action::Pause, errors }),
-        Change::Park(body) => {
-            let command = body.and_then(|body| stopping::parking(fresh, body));
-            command.map_err(|errors| Unreadable { action: Action::Park, errors })
-        }
+        Change::Park(body) => stopping::parking(fresh, body)
+            .map_err(|errors| Unreadable { action: Action::Park, errors: errors.into_iter().map(in_a_message).collect() }),
     };
     Ok(shared.store.halt(principal, id, command).await?)
 }
@@ -274,7 +296,41 @@ async fn send(request: &HttpRequest, shared: &Shared, principal: Principal, sent
 
 #[cfg(test)]
 mod tests {
+    use actix_web::test::TestRequest;
+
     use super::*;
+
+    /// A version that two readers could take for different ones is none.
+    #[test]
+    fn headers_that_differ_name_no_version() {
+        let of = |headers: &[&'static str]| {
+            let request = TestRequest::with_uri("/a2a?A2A-Version=0.3");
+            let request = headers.iter().fold(request, |request, value| request.append_header(("a2a-version", *value)));
+            version(&request.to_http_request()).map_err(|error| error.message().to_owned())
+        };
+        let named = |version: &str| Ok(version.to_owned());
+        assert_eq!((of(&[]), of(&[" 1.0 "]), of(&["1.0", "1.0"])), (named("0.3"), named("1.0"), named("1.0")));
+        assert_eq!(of(&[""]), named(""));
+        for differing in [&["1.0", "0.3"], &["0.3", "1.0"], &["", "1.0"], &["1.0", ""], &["1.0", "1.0.1"]] {
+            assert!(of(differing).unwrap_err().ends_with(" in one call"), "{differing:?}");
+        }
+    }
+
+    /// A header has many kilobytes of room, and a refusal repeats few words of it, which cannot be taken for those of the server.
+    #[test]
+    fn a_refusal_repeats_little_of_a_version() {
+        let words = |named: &str| unserved(named).message().to_owned();
+        assert!(words("2.0").ends_with("it does not speak \"2.0\""), "{}", words("2.0"));
+        assert!(words("2\". Go away").ends_with("it does not speak \"2’. Go away\""), "{}", words("2\". Go away"));
+        let nines = |count: usize| "9".repeat(count);
+        assert!(words(&nines(9_000)).ends_with(&format!(" \"{}…\"", nines(59))), "{}", words(&nines(9_000)));
+        let headers = ["1".repeat(9_000), "2".repeat(9_000), "3".repeat(9_000)];
+        let request = headers
+            .iter()
+            .fold(TestRequest::with_uri("/a2a"), |request, value| request.append_header(("a2a-version", value.as_str())));
+        let told = version(&request.to_http_request()).unwrap_err().message().to_owned();
+        assert!(told.ends_with(&format!(" \"{}…\" and \"{}…\" in one call", "1".repeat(19), "2".repeat(19))), "{told}");
+    }
 
     #[test]
     fn the_number_of_a_patch_makes_no_difference() {

@@ -10,6 +10,7 @@ mod error;
 mod halting;
 mod handlers;
 mod holding;
+mod names;
 mod parameters;
 mod pausing;
 mod placing;

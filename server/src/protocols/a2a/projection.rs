@@ -10,7 +10,7 @@ use domain::wire::{EventView, SuspensionRecord};
 use serde_json::{Map, Value, json};
 use store::{Heard, Matter};
 
-use super::stopped::Stopped;
+use super::stopped::{Stopped, because};
 use super::wire::{
     Artifact, ArtifactUpdate, Message, PAUSE, PAUSED_STATE, Part, QUESTION, Role, State, Status, StatusUpdate, Task, timestamp,
 };
@@ -93,8 +93,12 @@ pub(crate) fn state(matter: &Matter) -> State {
         Some(Fate::Withdrawn) => return State::Canceled,
         None => {}
     }
+    let ended_at = matter.ended_by.as_ref().map(|stop| stop.suspended_at);
     let is_withdrawn = matter.record.as_ref().is_some_and(|record| {
-        matches!(record.resolution_reason, Some(ResolutionReason::Withdrawn | ResolutionReason::Superseded))
+        // Where another has ended the work, a question that was withdrawn before is not the end of it.
+        let belongs_to_the_end = ended_at.is_none_or(|ended_at| record.resolved_at.is_some_and(|at| at >= ended_at));
+        let was_withdrawn = matches!(record.resolution_reason, Some(ResolutionReason::Withdrawn | ResolutionReason::Superseded));
+        was_withdrawn && belongs_to_the_end
     });
     let given_up = if is_withdrawn { State::Canceled } else { State::Failed };
     state_of(matter.status, false).unwrap_or(given_up)
@@ -137,8 +141,8 @@ pub(crate) fn status(matter: &Matter, shown: Shown) -> Status {
             }
             parts
         }
-        (State::Failed, record) => vec![Part::text(failed(record))],
-        (State::Canceled, _) => vec![Part::text("The question was withdrawn.")],
+        (State::Failed, record) => vec![Part::text(ended(matter).unwrap_or_else(|| failed(record)))],
+        (State::Canceled, _) => vec![Part::text(canceled(matter))],
         (State::AuthRequired | State::InputRequired, None)
         | (State::Submitted | State::Working | State::Paused | State::Completed, _) => Vec::new(),
     };
@@ -266,6 +270,17 @@ fn facts(matter: &Matter, record: &SuspensionRecord) -> Value {
         }
     }
     facts
+}
+
+/// That another principal ended the work, in words; `None` if it ended in another way.
+fn ended(matter: &Matter) -> Option<String> {
+    matter.ended_by.as_ref().map(|stop| because("The work was ended by another", stop.reason.as_deref()))
+}
+
+/// Why a task was cancelled, in words.
+fn canceled(matter: &Matter) -> String {
+    let withdrawn = "The question was withdrawn.";
+    ended(matter).map_or_else(|| withdrawn.to_owned(), |ended| format!("{withdrawn}\n\n{ended}"))
 }
 
 /// Why a task failed, in words.
@@ -434,6 +449,7 @@ mod tests {
             heard: Heard::default(),
             stop: None,
             may_resume: false,
+            ended_by: None,
         }
     }
 

@@ -6,7 +6,6 @@ use domain::asking::errands::{Said, Words};
 use domain::base::field::{FieldError, UNSUPPORTED};
 use domain::base::ids::IntentId;
 use domain::base::json;
-use domain::base::text::quoted;
 use domain::intent::fate::Fate;
 use domain::suspension::ResponseType;
 use domain::suspension::errand::{Via, is_foreign_id};
@@ -17,7 +16,8 @@ use sha2::{Digest, Sha256};
 use store::ErrandFilter;
 
 use super::change::Halting;
-use super::error::{Error, in_camel};
+use super::error::Error;
+use super::names::{self, in_snake};
 use super::parameters::{no_tenant, params, task_id};
 use super::projection::Modes;
 use super::push::{self, Config, PushCall};
@@ -31,11 +31,10 @@ const PAGE_MAX: u32 = 100;
 const PAGE_DEFAULT: u32 = 50;
 /// The longest token of a page.
 const TOKEN_BYTES_MAX: usize = 100;
-/// How many characters of an unknown name a refusal repeats.
-const NAME_CHARS_SHOWN: usize = 60;
 /// The media type of every text part.
 const TEXT: &str = "text/plain";
 
+/// Members that break rules, under the names that they have inside.
 pub(crate) type Errors = Vec<FieldError>;
 
 /// A call, as far as it can be read without the caller.
@@ -288,52 +287,22 @@ fn question(pieces: Vec<Piece>, extended: Option<Value>) -> Result<SuspendReques
         (false, false) => drop(members.insert("question".to_owned(), Value::String(text))),
         (_, true) => {}
     }
-    let members = snake_members(members, MEMBERS)?;
-    Json(Value::Object(members)).into().map_err(|errors| errors.into_iter().map(in_a_question).collect())
+    let misspelt = names::misspelt(&members, MEMBERS);
+    if !misspelt.is_empty() {
+        return Err(misspelt);
+    }
+    Json(Value::Object(names::inside(members, MEMBERS))).into().map_err(|errors| errors.into_iter().map(in_a_question).collect())
 }
 
 /// An error about a member of a question. The words about an unknown member would list the names that the API has.
 fn in_a_question(error: FieldError) -> FieldError {
     let is_unknown = error.rule == "unknown";
     let message = if is_unknown { "is no member here".to_owned() } else { error.message };
-    in_camel(FieldError { message, ..error })
+    FieldError { message, ..error }
 }
 
 /// Members of a question whose own members are in camelCase as well; all others are taken as they are.
 const MEMBERS: &[&str] = &["retryPolicy", "escalationLadder", "explanation", "quorum", "assignees", "questions", "choices"];
-
-/// The members of an object under the names that the API gives them.
-pub(crate) fn snake_members(members: Map<String, Value>, deeper: &[&str]) -> Result<Map<String, Value>, Errors> {
-    let mut named = Map::new();
-    for (name, value) in members {
-        if name.contains('_') {
-            let message = format!("\"{}\" is no member: names are in camelCase", quoted(&name, NAME_CHARS_SHOWN));
-            return Err(vec![FieldError::new(name, "unknown", message)]);
-        }
-        let value = if deeper.contains(&name.as_str()) { snake_value(value, deeper)? } else { value };
-        named.insert(snake(&name), value);
-    }
-    Ok(named)
-}
-
-fn snake_value(value: Value, deeper: &[&str]) -> Result<Value, Errors> {
-    match value {
-        Value::Object(members) => snake_members(members, deeper).map(Value::Object),
-        Value::Array(items) => items.into_iter().map(|item| snake_value(item, deeper)).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(value),
-    }
-}
-
-fn snake(name: &str) -> String {
-    let mut snake = String::with_capacity(name.len() + 4);
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-    }
-    snake
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -367,7 +336,8 @@ fn answer(pieces: Vec<Piece>, extended: Option<Value>, context_id: Option<String
         let message = "must be one text or one part with data, and not both";
         return Err(vec![FieldError::new("message.parts", UNSUPPORTED, message)]);
     }
-    let AnswerIn { suspension_id, value, metadata, responded_by, proposal, based_on } = Json(data).into()?;
+    let read = Json(data).into().map_err(|errors| errors.into_iter().map(in_snake).collect::<Errors>());
+    let AnswerIn { suspension_id, value, metadata, responded_by, proposal, based_on } = read?;
     let words = Words::Value(value.unwrap_or_default());
     Ok(Said { suspension_id, context_id, words, metadata, responded_by, proposal, based_on, via })
 }
@@ -544,11 +514,18 @@ mod tests {
 
     #[test]
     fn a_question_stands_in_one_place_and_has_known_members() {
-        let field = |parts: Value| asks(&parts).unwrap_err()[0].field.clone();
+        let field = |parts: Value| names::in_camel(asks(&parts).unwrap_err().remove(0)).field;
         assert_eq!(field(json!([{"text": "a"}, {"data": {"question": "b"}}])), "question");
         assert_eq!(field(json!([{"data": {"question": "b", "timeout_seconds": 5}}])), "timeout_seconds");
         assert_eq!(field(json!([{"data": {"question": "b", "timeoutSecond": 5}}])), "timeoutSecond");
         assert_eq!(field(json!([{"data": {"question": "b", "timeoutSeconds": "5"}}])), "timeoutSeconds");
+        let choice = |choice: Value| field(json!([{"data": {"question": "b", "responseType": "choice", "choices": [choice]}}]));
+        assert_eq!(choice(json!({"value": "a", "label": "A", "is_x": 1})), "choices[0].is_x");
+        assert_eq!(choice(json!({"value": "a", "label": "A", "isX": 1})), "choices[0].isX");
+        let two = json!([{"data": {"question": "b", "retryPolicy": {"max_attempts": 1}, "response_type": "text"}}]);
+        let mut places: Vec<String> = asks(&two).unwrap_err().into_iter().map(|error| names::in_camel(error).field).collect();
+        places.sort();
+        assert_eq!(places, ["response_type", "retryPolicy.max_attempts"], "all of them are told");
         assert_eq!(field(json!([{"data": {}}, {"data": {}}])), "message.parts");
         assert_eq!(field(json!([{"data": "question"}])), "message.parts");
     }
@@ -571,6 +548,8 @@ mod tests {
         ] {
             assert!(answers(&wrong, json!({})).is_err(), "{wrong}");
         }
+        let misspelt = answers(&json!([{"data": {"value": 1, "based_on": "x"}}]), json!({})).unwrap_err().remove(0);
+        assert_eq!(names::in_camel(misspelt).field, "based_on");
     }
 
     #[test]

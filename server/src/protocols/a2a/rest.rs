@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::{Error, Wants, Words};
 use super::halting;
-use super::handlers::{Reply, activated, is_current, perform, shown, version};
+use super::handlers::{Reply, activated, is_current, perform, shown, unserved, version};
 use super::placing::counted;
 use super::reading::{self, Operation};
 use super::rpc::head;
@@ -72,11 +72,14 @@ fn media(request: &HttpRequest) -> &'static str {
 
 /// Refuses a request of a version that is not served.
 fn of_current_version(request: &HttpRequest) -> Result<(), Error> {
-    let named = version(request);
+    let named = version(request)?;
     if is_current(&named) {
         return Ok(());
     }
-    Err(Error::version(if named.is_empty() { "0.3 over HTTP+JSON; name the version in the header A2A-Version" } else { &named }))
+    if named.is_empty() {
+        return Err(Error::version("0.3 over HTTP+JSON; name the version in the header A2A-Version"));
+    }
+    Err(unserved(&named))
 }
 
 /// Performs a request, if its version is served.

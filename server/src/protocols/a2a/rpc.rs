@@ -14,7 +14,7 @@ use super::card::{card, earlier_card};
 use super::earlier;
 use super::error::{Error, Wants};
 use super::halting;
-use super::handlers::{EXTENSIONS, Reply, activated, is_current, perform, shown, version};
+use super::handlers::{EXTENSIONS, Reply, activated, is_current, perform, shown, unserved, version};
 use super::placing::counted;
 use super::projection::Active;
 use super::push;
@@ -100,7 +100,7 @@ impl Dialect {
         match named {
             "" | "0.3" | "0.3.0" => Ok(Self::Earlier),
             named if is_current(named) => Ok(Self::Current),
-            named => Err(Error::version(named)),
+            named => Err(unserved(named)),
         }
     }
 
@@ -132,7 +132,7 @@ async fn call(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
         let error = counted(&request, &shared).map_or_else(|failure| Error::from(failure, Wants::Other), |()| error);
         in_form(id, &error)
     };
-    let body = match Json::of(&request) {
+    let body = match Json::present(&request) {
         Ok(Json(body)) => body,
         Err(failure) => return unread(&Value::Null, Error::from(failure, Wants::Other)),
     };
@@ -149,7 +149,7 @@ async fn call(request: HttpRequest, shared: Data<Shared>) -> HttpResponse {
 
 /// The version and the operation of a call.
 fn read(request: &HttpRequest, shared: &Shared, method: &str, params: Value) -> Result<(Dialect, Operation), Error> {
-    let dialect = Dialect::of(&version(request))?;
+    let dialect = Dialect::of(&version(request)?)?;
     let (method, params) = dialect.translated(method, params)?;
     let is_earlier = dialect == Dialect::Earlier;
     let mut operation = match push::read(method, &params, is_earlier, shared.doors.push.is_some()) {

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
+use domain::base::text::{defanged, visible};
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::Kind;
 use domain::suspension::stop::{Conditions, Mode, Stage};
@@ -14,8 +15,7 @@ use super::wire::{Pause, timestamp};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stopped {
     pub(crate) id: SuspensionId,
-    /// Whether the agent parked itself; otherwise another principal has paused it.
-    by_agent: bool,
+    kind: Kind,
     reason: Option<String>,
     pub(crate) at: DateTime<Utc>,
     until: Option<DateTime<Utc>>,
@@ -28,7 +28,7 @@ impl Stopped {
     pub(crate) fn of(record: &StopRecord) -> Self {
         Self {
             id: record.id,
-            by_agent: record.kind == Kind::Parked,
+            kind: record.kind,
             reason: record.reason.clone(),
             at: record.suspended_at,
             until: record.expires_at,
@@ -41,11 +41,10 @@ impl Stopped {
     /// The stop that an event begins; `None` if it begins none.
     pub(crate) fn begun(event: &StopEvent, at: DateTime<Utc>) -> Option<Self> {
         let terms = event.terms()?;
-        let (by_agent, until, stage) = match event {
-            StopEvent::Paused(paused) => (false, None, paused.stage),
-            StopEvent::Parked(parked) => (true, parked.expires_at, Stage::Suspended),
-            // The protocol has no word for the end of work: the task reads as one that is paused, and then as one that was abandoned.
-            StopEvent::Stopping(stopping) => (false, stopping.expires_at, stopping.stage),
+        let (kind, until, stage) = match event {
+            StopEvent::Paused(paused) => (Kind::Paused, None, paused.stage),
+            StopEvent::Parked(parked) => (Kind::Parked, parked.expires_at, Stage::Suspended),
+            StopEvent::Stopping(stopping) => (Kind::Stopping, stopping.expires_at, stopping.stage),
             StopEvent::TakenOver(_)
             | StopEvent::Extended(_)
             | StopEvent::Settled(_)
@@ -53,19 +52,34 @@ impl Stopped {
             | StopEvent::Closed(_) => return None,
         };
         let id = event.suspension_id();
-        Some(Self { id, by_agent, reason: terms.reason, at, until, conditions: terms.conditions, mode: terms.mode, stage })
+        Some(Self { id, kind, reason: terms.reason, at, until, conditions: terms.conditions, mode: terms.mode, stage })
     }
 
-    /// The state in the words of the proposal.
+    /// Whether the agent parked itself; otherwise another principal has stopped it.
+    fn is_by_agent(&self) -> bool {
+        self.kind == Kind::Parked
+    }
+
+    /// Whether the work is being ended, so that it does not go on.
+    fn is_ending(&self) -> bool {
+        self.kind == Kind::Stopping
+    }
+
+    /// When the work ends at the latest; `None` if it is not being ended.
+    fn ends_at(&self) -> Option<String> {
+        self.until.filter(|_| self.is_ending()).map(timestamp)
+    }
+
+    /// The state in the words of the proposal. It has none for the end of work: that reads as a pause which no client can lift.
     pub(crate) fn state(&self) -> &'static str {
-        if self.by_agent { "paused-by-agent" } else { "paused-by-client" }
+        if self.is_by_agent() { "paused-by-agent" } else { "paused-by-client" }
     }
 
     /// The members that the proposal gives a stop. The handle is shown only to those who may return it.
     pub(crate) fn members(&self, may_resume: bool) -> Value {
         let mut members = json!({
             "state": self.state(),
-            "initiator": if self.by_agent { "agent" } else { "client" },
+            "initiator": if self.is_by_agent() { "agent" } else { "client" },
             "pausedAt": timestamp(self.at),
             "stage": self.stage,
         });
@@ -78,6 +92,7 @@ impl Stopped {
         put("reason", self.reason.as_ref().map(|reason| json!(reason)));
         put("mode", self.mode.map(|mode| json!(mode)));
         put("conditions", self.conditions.as_ref().map(in_camel));
+        put("endsAt", self.ends_at().map(|at| json!(at)));
         members
     }
 
@@ -88,10 +103,11 @@ impl Stopped {
         let timed = conditions.is_some_and(|conditions| conditions.timeout.is_some());
         let resume_mode = if waits { Some("RESUME_MODE_EXTERNAL_EVENT") } else { timed.then_some("RESUME_MODE_TIMEOUT") };
         Pause {
-            initiated_by: if self.by_agent { "PAUSE_INITIATOR_AGENT" } else { "PAUSE_INITIATOR_CLIENT" },
+            initiated_by: if self.is_by_agent() { "PAUSE_INITIATOR_AGENT" } else { "PAUSE_INITIATOR_CLIENT" },
             reason: self.reason.clone(),
             paused_at: timestamp(self.at),
-            paused_until: self.until.map(timestamp),
+            paused_until: self.until.filter(|_| !self.is_ending()).map(timestamp),
+            ends_at: self.ends_at(),
             resume_token: may_resume.then(|| self.id.expose()),
             resumable: may_resume,
             conditions: conditions.map(in_camel),
@@ -101,11 +117,21 @@ impl Stopped {
 
     /// The stop in words, for every client.
     pub(crate) fn in_words(&self) -> String {
-        let done = if self.by_agent { "parked itself" } else { "was paused by another" };
-        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let until = self.until.map(|until| format!("\n\nIt waits until {} at most.", timestamp(until))).unwrap_or_default();
-        format!("The agent {done}{reason}{until}")
+        let reason = self.reason.as_deref();
+        let until = self.until.map(timestamp);
+        if self.is_ending() {
+            let hands_in = |at: String| format!("\n\nIt does not go on. Its agent may hand in what it has until {at}.");
+            return because("The work is being ended by another", reason) + &until.map(hands_in).unwrap_or_default();
+        }
+        let done = if self.is_by_agent() { "The agent parked itself" } else { "The agent was paused by another" };
+        let waits = |at: String| format!("\n\nIt waits until {at} at most.");
+        because(done, reason) + &until.map(waits).unwrap_or_default()
     }
+}
+
+/// What was done, with the reason. Programs show these words to people, so nothing in a reason is hidden in them or can be clicked.
+pub(crate) fn because(done: &str, reason: Option<&str>) -> String {
+    reason.map_or_else(|| format!("{done}."), |reason| format!("{done}: {}", defanged(&visible(reason))))
 }
 
 /// Conditions in camelCase. The input and the names of events are the agent's own.
@@ -126,4 +152,48 @@ fn in_camel(conditions: &Conditions) -> Value {
         written.insert("timeout".to_owned(), described);
     }
     Value::Object(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::intent::stop_event::Stopping;
+    use domain::suspension::stop::Initiator;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn ending(reason: Option<&str>, seconds: Option<i64>) -> Stopped {
+        let began = DateTime::UNIX_EPOCH;
+        let event = StopEvent::Stopping(Box::new(Stopping {
+            suspension_id: SuspensionId(Uuid::from_u128(7)),
+            stage: Stage::Requested,
+            reason: reason.map(str::to_owned),
+            expires_at: seconds.map(|seconds| began + TimeDelta::seconds(seconds)),
+            initiator: Initiator::Operator,
+            stopped_by: "ada@example.com".into(),
+            credential: None,
+            by: None,
+        }));
+        Stopped::begun(&event, began).unwrap()
+    }
+
+    /// Work that is being ended must not read as work that goes on later.
+    #[test]
+    fn the_end_of_work_says_that_it_is_one() {
+        let ended = ending(Some("See https://evil.example/a"), Some(60));
+        let words = ended.in_words();
+        assert_eq!(
+            words,
+            "The work is being ended by another: See https[:]//evil[.]example/a\n\nIt does not go on. Its agent may hand in what it has \
+             until 1970-01-01T00:01:00.000Z."
+        );
+        let (members, pause) = (ended.members(false), ended.pause(false));
+        assert_eq!((members["endsAt"].clone(), members["handle"].clone()), (json!("1970-01-01T00:01:00.000Z"), Value::Null));
+        assert_eq!((pause.paused_until, pause.ends_at.as_deref()), (None, Some("1970-01-01T00:01:00.000Z")));
+        assert_eq!((pause.resumable, pause.resume_token), (false, None));
+        let at_once = ending(None, None);
+        assert_eq!(at_once.in_words(), "The work is being ended by another.");
+        assert_eq!(at_once.members(false).get("endsAt"), None);
+    }
 }

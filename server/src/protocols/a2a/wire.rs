@@ -119,6 +119,9 @@ pub(crate) struct Pause {
     pub(crate) paused_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) paused_until: Option<String>,
+    /// When the work ends at the latest, if it is being ended: it is not paused until then, because it does not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ends_at: Option<String>,
     /// Only a caller that may let the work go on sees it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resume_token: Option<String>,
