@@ -294,7 +294,8 @@ pub enum Sealing {
 #[derive(Clone, Debug)]
 pub struct Verified {
     pub events: u64,
-    /// The first event that is not as it was recorded, and why; see [`Chain`].
+    /// The first event that is not as it was recorded, and why. It is the one behind the last event if each event is right, and the log ends
+    /// elsewhere than the intent says.
     pub broken: Option<(u64, String)>,
     pub sealing: Sealing,
 }

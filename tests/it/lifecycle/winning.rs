@@ -1,7 +1,7 @@
 //! However many ends come at once, through whichever doors and servers: one of them has an effect, and the others are told so in the words of
 //! their protocol.
 //!
-//! `PLACET_WINNERS` asks for more rounds: 10,000 take a quarter of an hour for each database.
+//! `PLACET_WINNERS` asks for more rounds: 10,000 take a few minutes for each database.
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
