@@ -342,11 +342,11 @@ async fn a_mail_tells_times_in_the_zone_that_is_set_beside_utc() {
     app.ask(json!({"timeout_seconds": 8 * 3600, "retry_policy": policy})).await;
     let mail = app.smtp.next_mail().await;
     for part in [mail.text(), mail.html()] {
-        assert!(part.contains("Wed 25 Nov, 00:00 UTC (09:00 JST)"), "{part}");
-        assert!(part.contains("16:00 (Wed 25 Nov, 01:00 JST)"), "{part}");
+        assert!(part.contains("Wed 25 Nov, 00:00 UTC (09:00 GMT+9)"), "{part}");
+        assert!(part.contains("16:00 (Wed 25 Nov, 01:00 GMT+9)"), "{part}");
     }
     app.advance(8 * 3600).await;
     let reminder = app.smtp.next_mail().await.html();
-    assert!(reminder.contains("It was asked at 08:00 UTC (17:00 JST)."), "{reminder}");
+    assert!(reminder.contains("It was asked at 08:00 UTC (17:00 GMT+9)."), "{reminder}");
     app.finish().await;
 }
