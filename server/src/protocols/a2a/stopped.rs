@@ -5,7 +5,7 @@ use domain::base::ids::SuspensionId;
 use domain::base::text::{defanged, visible};
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::Kind;
-use domain::suspension::stop::{Conditions, Mode, Stage};
+use domain::suspension::stop::{Conditions, Mode, OnTimeout, Stage};
 use domain::wire::StopRecord;
 use serde_json::{Map, Value, json};
 
@@ -124,7 +124,10 @@ impl Stopped {
             return because("The work is being ended by another", reason) + &until.map(hands_in).unwrap_or_default();
         }
         let done = if self.is_by_agent() { "The agent parked itself" } else { "The agent was paused by another" };
-        let waits = |at: String| format!("\n\nIt waits until {at} at most.");
+        let timeout = self.conditions.as_ref().and_then(|conditions| conditions.timeout.as_ref());
+        let is_given_up = timeout.is_some_and(|timeout| timeout.on_timeout == OnTimeout::Fail);
+        let then = if is_given_up { ", and its work is then given up" } else { "" };
+        let waits = |at: String| format!("\n\nIt waits until {at} at most{then}.");
         because(done, reason) + &until.map(waits).unwrap_or_default()
     }
 }
