@@ -18,8 +18,11 @@ use super::context::{FIELD_PREFIX, Field, FieldError, FieldKind, FieldProblem, F
 const PHRASE_CHARS_MAX: usize = 80;
 /// The names of the fields in a warning, in characters.
 const WARNED_CHARS_MAX: usize = 200;
-/// The longest text that one line of a control shows whole on a small phone, in columns: most characters take one, Chinese ones take two.
+/// How much text a line of a control of several lines has on a small phone, roughly, in columns: most characters take one, Chinese ones take
+/// two.
 const LINE_COLUMNS_MAX: usize = 24;
+/// The longest text that a control of one line shows whole on a small phone, whatever its letters are: in the rooms of narrow letters.
+const ONE_LINE_MAX: usize = 20;
 /// Fewer options than this stand on the page: one tap is less than two.
 const LISTED_MIN: usize = 5;
 
@@ -129,7 +132,21 @@ fn kind(field: &form::Field) -> FieldKind {
 /// Whether the text that stands in a field at first is too long for one line.
 fn begins_long(field: &form::Field) -> bool {
     let text = field.default.as_ref().and_then(serde_json::Value::as_str);
-    text.is_some_and(|text| text.contains('\n') || text.width() > LINE_COLUMNS_MAX)
+    text.is_some_and(overflows)
+}
+
+/// Whether a control of one line would hide the end of a text on a small phone. The end would then be sent unseen.
+pub(super) fn overflows(text: &str) -> bool {
+    text.chars().any(|letter| letter.is_whitespace() && letter != ' ') || text.chars().map(room).sum::<usize>() > ONE_LINE_MAX
+}
+
+/// How many narrow letters are as wide as a letter, at most.
+fn room(letter: char) -> usize {
+    match letter {
+        'm' | 'w' => 2,
+        'a'..='z' | '0'..='9' | ' ' | '.' | ',' | ':' | ';' | '!' | '\'' | '(' | ')' | '-' | '/' | '_' => 1,
+        _ => 2,
+    }
 }
 
 /// How many lines of a control a text takes on a small phone, roughly.
@@ -242,14 +259,17 @@ mod tests {
     fn a_default_that_one_line_would_cut_gets_several() {
         let text = |length: usize| json!({"type": "string", "maxLength": 200, "default": "x".repeat(length)});
         let schema = schema(&json!({"type": "object", "properties": {
-            "fits": text(LINE_COLUMNS_MAX), "long": text(LINE_COLUMNS_MAX + 1),
+            "fits": text(ONE_LINE_MAX), "long": text(ONE_LINE_MAX + 1),
             "lines": {"type": "string", "pattern": "^a", "default": "a\nb"},
             "wide": {"type": "string", "maxLength": 200, "default": "Ｗ".repeat(24)},
             "mail": {"type": "string", "format": "email", "default": "x".repeat(20) + "@example.com"},
-        }, "x-order": ["fits", "long", "lines", "wide", "mail"]}));
+            "tab": {"type": "string", "maxLength": 200, "default": "thanks\tpay"},
+            "capitals": {"type": "string", "maxLength": 200, "default": "MAXIMILIAN AG"},
+        }, "x-order": ["fits", "long", "lines", "wide", "mail", "tab", "capitals"]}));
         let fields = Fields::of_schema(&schema, Language::English).fields;
         let is_line: Vec<bool> = fields.iter().map(|field| matches!(field.kind, FieldKind::Line { .. })).collect();
-        assert_eq!(is_line, [true, false, false, false, false]);
+        assert_eq!(is_line, [true, false, false, false, false, false, false]);
+        assert!(!overflows(&"W".repeat(10)) && overflows(&"W".repeat(11)) && overflows("a\u{2003}b"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use store::inbox::COUNTED_MAX;
 use store::link::OutOfReach;
 
 use super::super::context::{Table, label, not_drawn};
-use super::super::fields::lines;
+use super::super::fields::{lines, overflows};
 use super::super::fold::{Folds, Hidden, Length};
 use super::super::language::in_languages;
 use super::super::reasons::{REASON, Reasons};
@@ -405,6 +405,11 @@ impl OpenPage<'_> {
         lines(self.typed(name)).max(if is_long { ROWS_MIN } else { 1 })
     }
 
+    /// Whether one line would hide the end of what stands in a field: a draft of another person may be longer than what the agent put there.
+    fn overflows(&self, name: &str) -> bool {
+        overflows(self.typed(name))
+    }
+
     fn typed(&self, name: &str) -> &str {
         match &self.open.answers {
             Answers::Form { typed, .. } => typed.get(name).map_or("", String::as_str),
@@ -591,6 +596,7 @@ mod tests {
         let schema = json!({"type": "object", "properties": {
             "note": {"type": "string"},
             "name": {"type": "string", "maxLength": 200, "default": "x".repeat(25)},
+            "city": {"type": "string", "maxLength": 200},
         }});
         let schema = Some(Box::new(Schema::accept(schema.as_object().unwrap().clone()).unwrap()));
         let shown = |name: &str, text: String| {
@@ -606,6 +612,7 @@ mod tests {
             ("name", "x".repeat(25), 2),
             ("name", "Ｗ".repeat(24), 2),
             ("name", "国".repeat(60), 5),
+            ("city", "We pay nothing, but 500 euros are due".to_owned(), 2),
         ] {
             assert!(shown(name, text).contains(&format!("name=\"field./{name}\" rows=\"{rows}\"")), "{name} {rows}");
         }
