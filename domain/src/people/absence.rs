@@ -24,7 +24,7 @@ pub struct Absence {
 }
 
 impl Absence {
-    /// What is wrong with the time of an absence: an end that is not after the beginning or is past already, or a time that is too long.
+    /// The faults of the time of an absence: an end that is not after the beginning or is past already, or a time that is too long.
     pub fn faults(&self, now: DateTime<Utc>) -> Vec<FieldError> {
         let Self { from, until, .. } = *self;
         let written = [("from", from), ("until", until)].into_iter().filter(|(_, time)| !time::is_plain(*time));

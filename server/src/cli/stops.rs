@@ -148,7 +148,7 @@ pub(super) fn whole(record: &StopRecord, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// What stopped the intent, and when: in the present while it is stopped, and else in the past.
+/// The kind, the principal and the time of a stop: in the present while it is stopped, and else in the past.
 fn begun(record: &StopRecord) -> String {
     let by = record.initiated_by.as_deref().map(|by| format!(" by {}", name(by))).unwrap_or_default();
     let (intent, at) = (record.intent_id, rfc3339(record.suspended_at));

@@ -31,7 +31,7 @@ pub(super) fn in_words_of_json(message: &str) -> String {
     message.to_owned()
 }
 
-/// What a value must be, from serde's name for it; `None` for a name that is not known here.
+/// The kind that a value must have, from serde's name for it; `None` for a name that is not known here.
 fn kind(expected: &str) -> Option<String> {
     let kind = match expected {
         "u8" => return Some(whole(u8::MAX.into())),

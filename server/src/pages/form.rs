@@ -263,7 +263,7 @@ fn sent_twice(posted: &str, link: &LinkView, language: Language) -> FieldError {
 mod tests {
     use super::*;
 
-    /// What the holder of a stolen link typed must not stand out of sight in the form of the person who then logs in.
+    /// The texts that the holder of a stolen link typed must not stand out of sight in the form of the person who then logs in.
     #[test]
     fn what_another_person_typed_has_nothing_out_of_sight() {
         let mut form = Form::read(b"value=approve&comment=a%E2%80%AEb&field./n=x%0D%0A%0D%0A%0D%0A%0D%0Ay");

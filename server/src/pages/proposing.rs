@@ -130,7 +130,7 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
     let typed = if is_typed { form.proposed.merged(&shape, &form.fields, &base) } else { base.clone() };
     let edited = proposal.read(current, &typed, language).ok();
     let original = proposal.typed(&proposal.action, language);
-    // What another person has changed stands apart from what this one types, so that each text is under the name of its author.
+    // The changes of another person stand apart from those that this one types, so that each text is under the name of its author.
     let rows = shape.fields().map(|field| row(field, &base, &typed, language)).collect();
     let edits = shape.fields().map(|field| row(field, &original, &base, language)).filter(|row| row.is_changed).collect();
     let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));

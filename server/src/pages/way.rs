@@ -223,7 +223,7 @@ impl Way {
             }
         };
         let mut form = Form::read(&unsent.form);
-        // What another person may have typed has nothing out of sight, like a draft that is taken over.
+        // A text that another person may have typed has nothing out of sight, like a draft that is taken over.
         let is_from_elsewhere = unsent.is_from_elsewhere;
         let is_marked = is_from_elsewhere && form.mark_what_is_hidden();
         let chosen = form.chosen(link);

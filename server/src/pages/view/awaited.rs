@@ -39,7 +39,7 @@ pub(in crate::pages) struct Timed {
     pub(in crate::pages) effect: Effect,
 }
 
-/// What happens when no condition was met in time.
+/// The effect of the time, if no condition was met before.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::pages) enum Effect {
     /// The work goes on, and its agent begins anew with a summary.

@@ -19,11 +19,11 @@ pub(in crate::pages) struct ProposalShown {
     pub editable: Option<Box<Schema>>,
     /// Whether the question has a choice that refuses.
     pub refuses: bool,
-    /// What the fields say in the action as it stands, and with what the reader typed, one row for each field.
+    /// The values of the fields in the action as it stands, and as the reader typed them, one row for each field.
     pub rows: Vec<ChangeRow>,
     /// The person who has edited the action, if its answer counts, and when.
     pub edited_by: Option<(String, DateTime<Utc>)>,
-    /// What that person has changed: the fields as they were proposed, and as they stand.
+    /// The changes of that person: the fields as they were proposed, and as they stand.
     pub edits: Vec<ChangeRow>,
     /// The other people who have approved the action as it stands. An edit clears these approvals.
     pub approved_by: Vec<String>,
