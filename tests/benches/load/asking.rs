@@ -95,7 +95,10 @@ pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {
     let mut decisions = Vec::new();
     let mut rounds = Rounds::default();
     let mut log_mebibytes = Vec::new();
-    for shape in SHAPES.iter().filter(|_| arguments.asks_for(&["W1", "W2", "W3"])) {
+    if !arguments.asks_for(&["W2", "W3"]) && arguments.asks_for(&["W1"]) {
+        only_creates(arguments, &subject, &mut rounds).await;
+    }
+    for shape in SHAPES.iter().filter(|_| arguments.asks_for(&["W2", "W3"])) {
         decisions.extend(round(&subject, shape, arguments.count / 4, &mut Rounds::default()).await); // Warms up.
         for _ in 0..arguments.rounds {
             decisions.extend(round(&subject, shape, arguments.count, &mut rounds).await);
@@ -127,6 +130,19 @@ pub(super) async fn measure(arguments: &Arguments, report: &mut Report) {
 fn log_mebibytes_of(subject: &Subject) -> f64 {
     let log = std::fs::metadata(subject.site.database().with_extension("db-wal")).unwrap();
     u32::try_from(log.len() / 1_024).map(f64::from).unwrap() / 1_024.0
+}
+
+/// W1 alone. Beside W2 and W3 a round of 4,000 creates is over after a tenth of a second; alone it can be long.
+async fn only_creates(arguments: &Arguments, subject: &Subject, rounds: &mut Rounds) {
+    for clients in [32, 256] {
+        let rush = async |count| closed_loop(&subject.agent, clients, vec![(); count], async |at, ()| create(at).await).await;
+        rush(arguments.count / 4).await; // Warms up.
+        for _ in 0..arguments.rounds {
+            let began = Used::by(subject).await;
+            let created = rush(arguments.count).await;
+            rounds.note_loop("W1", &format!("create, {clients} clients"), &created, &began, &Used::by(subject).await);
+        }
+    }
 }
 
 /// Creates, asks and answers `count` times each; returns the answers.
