@@ -609,7 +609,10 @@ mod stops {
 
     pub(super) fn entry_of(refusal: &StopRefusal) -> Entry {
         match refusal {
-            StopRefusal::NotRunning { .. } | StopRefusal::IntentEnded { .. } | StopRefusal::Ending => NOT_ACTIVE,
+            StopRefusal::NotRunning { .. }
+            | StopRefusal::ParkedOtherwise
+            | StopRefusal::IntentEnded { .. }
+            | StopRefusal::Ending => NOT_ACTIVE,
             StopRefusal::NoHandoff => entry("not_stopping", 409, "The work is not being ended"),
             StopRefusal::NotStopped | StopRefusal::NothingStopped { .. } => NOT_SUSPENDED,
             StopRefusal::Mismatch => MISMATCH,

@@ -95,7 +95,7 @@ fn a_default_has_nothing_out_of_sight() {
     let many = with(json!({"type": "array", "uniqueItems": true, "items": {"enum": ["a", option]}, "default": ["a", option]}));
     assert_eq!(refused(many), at(hidden, "characters"));
     let spaces = " ".repeat(80);
-    for honest in ["", "one\n\n\ntwo\r\n\tthree", "a⟨39 empty lines⟩b ⟨U+202E⟩", "👩‍👩‍👧 ❤️", &spaces] {
+    for honest in ["", "one\n\n\ntwo\r\n\tthree", "a⟨39 × ↵⟩b ⟨U+202E⟩", "👩‍👩‍👧 ❤️", &spaces] {
         accept(default(honest)).unwrap_or_else(|problems| panic!("{honest:?}: {problems:?}"));
     }
 }

@@ -62,7 +62,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Refused` with `invalid` for each condition that breaks a rule, and with `not_active` if the intent is not active.
+    /// `Refused` with `invalid` for each condition that breaks a rule, and with `not_active` if the intent is not active, or is parked under
+    /// other conditions.
     pub async fn park(&self, id: IntentId, reason: &str, conditions: Option<Conditions>) -> Result<StopRecord, CallError> {
         let conditions = conditions.map(AskedConditions::from).map(serde_json::to_value).transpose();
         let conditions = conditions.map_err(|error| crate::transport::unreadable(&error))?;

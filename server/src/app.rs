@@ -300,8 +300,7 @@ impl App {
         let mut random = [0; 8];
         self.shared.entropy.fill(&mut random);
         let scrubbing = spawn_named("scrub", scrub::run(self.store(), u64::from_be_bytes(random), stopping()));
-        let mut reaching =
-            spawn_named("reach", reach::run(self.store(), sweep, self.deliveries(), reach::AGAIN_AFTER, stopping()));
+        let mut reaching = spawn_named("reach", reach::run(self.store(), sweep, self.deliveries(), reach::PAUSES, stopping()));
         let checkpoints = self.checkpoints();
         let (store, traces) = (self.store.clone(), self.traces.clone());
         let mut serving = self.serve_only();

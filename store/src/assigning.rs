@@ -24,7 +24,7 @@ use crate::passkey::Signer;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult, SuspensionRow};
 
-/// Why assignees are refused among whom only people stand who are kept out.
+/// Why assignees are refused if each person among them is kept out.
 pub(crate) const ONLY_OWNERS: &str = "must name at least one person who may answer: each person among them owns the key that asks, \
                            and the owner of that key may not answer this question";
 
@@ -45,7 +45,7 @@ pub(crate) fn would_ask<R: ReadRows>(rows: &mut R, principal: &Principal, suspen
 }
 
 /// The question with the people who are asked. If it is assigned to people, these must exist, and no other person is asked. If several
-/// people must agree, or the question keeps the owner of the key that asks from answering, the people behind `askers` are none of them.
+/// people must agree, or the question keeps the owner of the key that asks from answering, the people behind `askers` are not asked.
 pub(crate) fn asking_assigned<R: ReadRows>(rows: &mut R, suspend: Suspend, askers: &[&Asker]) -> Decided<Suspend> {
     let Some(assignees) = &suspend.question.assignees else {
         if suspend.question.separation.is_none() {
@@ -81,7 +81,7 @@ fn subjects_of<R: ReadRows>(rows: &mut R, askers: &[&Asker]) -> RowsResult<Vec<S
     Ok(keys.map(|key| key.subject.to_lowercase()).collect())
 }
 
-/// Leaves those of these people who are not behind the `askers`.
+/// Removes the people behind the `askers` from these people.
 fn leave_out_owners<R: ReadRows>(rows: &mut R, people: &mut Vec<Answerer>, askers: &[&Asker]) -> RowsResult<()> {
     let owned = subjects_of(rows, askers)?;
     people.retain(|person| !is_behind(askers, &owned, &person.address));
@@ -221,7 +221,7 @@ fn placed<R: ReadRows>(
     let groups = open.quorum.iter().flat_map(|quorum| quorum.required_by_group.keys());
     let (mut people, errors) = candidates(rows, assignees, groups)?;
     people.retain(|person| !hands.has_left(&person.address));
-    let holders = holders(rows, hands)?;
+    let holders = holders(rows, &mut Met::default(), hands)?;
     for address in hands.handed.iter().map(|handed| &handed.to) {
         let is_known = people.iter().any(|person| person.address == *address);
         let person = if is_known { None } else { answerer(rows, address)? };
@@ -230,26 +230,16 @@ fn placed<R: ReadRows>(
     Ok((people, errors))
 }
 
-/// The counted answers of an open question, each with whether its person may still answer, and the groups of that person.
-pub(crate) fn counted_now<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question) -> RowsResult<Vec<Counted>> {
-    counted_among(rows, &mut Met::default(), row, question)
-}
-
-/// The same for one of several questions: people who were `met` at an earlier one are not read again.
-pub(crate) fn counted_among<R: ReadRows>(
+/// The counted answers of an open question, each with whether its person may still answer, and the groups of that person. A person who was
+/// `met` at another question is not read again.
+pub(crate) fn counted_now<R: ReadRows>(
     rows: &mut R,
     met: &mut Met,
     row: &SuspensionRow,
     question: &Question,
 ) -> RowsResult<Vec<Counted>> {
     let mut counted = counted(rows, row)?;
-    if !counted.is_empty() {
-        let mut holders = Vec::new();
-        for address in row.suspension.hands.holders() {
-            holders.extend(met.person(rows, &address)?.map(|(_, person)| person.clone()));
-        }
-        look_again_among(rows, met, &mut counted, question.assignees.as_ref(), (&row.suspension.hands, &holders))?;
-    }
+    look_again(rows, met, &mut counted, question.assignees.as_ref(), &row.suspension.hands)?;
     Ok(counted)
 }
 
@@ -274,33 +264,24 @@ impl Met {
 /// A question with its counted answers as they count at this moment.
 pub(crate) fn as_it_counts<R: ReadRows>(rows: &mut R, open: &Suspension, question: &Question) -> RowsResult<Suspension> {
     let mut open = open.clone();
-    if !open.counted.is_empty() {
-        let holders = holders(rows, &open.hands)?;
-        look_again(rows, &mut open.counted, question.assignees.as_ref(), (&open.hands, &holders))?;
-    }
+    look_again(rows, &mut Met::default(), &mut open.counted, question.assignees.as_ref(), &open.hands)?;
     Ok(open)
 }
 
-/// Looks again at the people who have answered: each must still be allowed to when the last one answers.
+/// Looks again at the people who have answered: each of them must still be allowed to answer when the last one does.
 ///
 /// An address that was removed and listed again is another person, and the answer does not count for that one.
 pub(crate) fn look_again<R: ReadRows>(
     rows: &mut R,
-    counted: &mut [Counted],
-    assignees: Option<&Assignees>,
-    in_hands: (&Hands, &[Answerer]),
-) -> RowsResult<()> {
-    look_again_among(rows, &mut Met::default(), counted, assignees, in_hands)
-}
-
-/// The same for one of several questions.
-fn look_again_among<R: ReadRows>(
-    rows: &mut R,
     met: &mut Met,
     counted: &mut [Counted],
     assignees: Option<&Assignees>,
-    (hands, holders): (&Hands, &[Answerer]),
+    hands: &Hands,
 ) -> RowsResult<()> {
+    if counted.is_empty() {
+        return Ok(());
+    }
+    let holders = holders(rows, met, hands)?;
     for counted in counted {
         let is_the_same = |person: &Person| match counted.id {
             Some(id) => person.id == id,
@@ -310,7 +291,7 @@ fn look_again_among<R: ReadRows>(
         let listed = met.person(rows, &counted.person)?.filter(|(person, _)| is_the_same(person));
         let person = listed.map(|(_, person)| person);
         let place = person.and_then(|person| match assignees {
-            Some(assignees) => hands.place_of(person, assignees, holders),
+            Some(assignees) => hands.place_of(person, assignees, &holders),
             None => Some(&person.address),
         });
         counted.may_answer = place.is_some();
@@ -321,10 +302,10 @@ fn look_again_among<R: ReadRows>(
 }
 
 /// The listed people among those whose places in a question were handed on.
-pub(crate) fn holders<R: ReadRows>(rows: &mut R, hands: &Hands) -> RowsResult<Vec<Answerer>> {
+pub(crate) fn holders<R: ReadRows>(rows: &mut R, met: &mut Met, hands: &Hands) -> RowsResult<Vec<Answerer>> {
     let mut holders = Vec::new();
     for address in hands.holders() {
-        holders.extend(answerer(rows, &address)?);
+        holders.extend(met.person(rows, &address)?.map(|(_, person)| person.clone()));
     }
     Ok(holders)
 }
@@ -343,12 +324,13 @@ fn as_answerer<R: ReadRows>(rows: &mut R, person: Person) -> RowsResult<Answerer
 /// particular.
 pub(crate) fn is_assigned_to<R: ReadRows>(rows: &mut R, hands: &Hands, question: &Question, address: &str) -> RowsResult<bool> {
     let Some(assignees) = &question.assignees else { return Ok(true) };
-    let holders = holders(rows, hands)?;
+    let holders = holders(rows, &mut Met::default(), hands)?;
     let person = answerer(rows, &address.to_lowercase())?;
     Ok(person.is_some_and(|person| hands.place_of(&person, assignees, &holders).is_some()))
 }
 
-/// The other person in whose place the person with this address answers a question; `None` if the person has a place of the own, or none.
+/// The other person in whose place the person with this address answers a question; `None` if the person has no place, or a place that no
+/// other person handed on.
 pub(crate) fn in_place_of<R: ReadRows>(
     rows: &mut R,
     hands: &Hands,
@@ -358,7 +340,7 @@ pub(crate) fn in_place_of<R: ReadRows>(
     let address = address.to_lowercase();
     let Some(first) = hands.place_handed_to(&address) else { return Ok(None) };
     let Some(assignees) = &question.assignees else { return Ok(Some(first.to_owned())) };
-    let holders = holders(rows, hands)?;
+    let holders = holders(rows, &mut Met::default(), hands)?;
     let Some(person) = answerer(rows, &address)? else { return Ok(None) };
     let place = hands.place_of(&person, assignees, &holders);
     Ok(place.filter(|place| *place != address).map(str::to_owned))
@@ -367,22 +349,25 @@ pub(crate) fn in_place_of<R: ReadRows>(
 /// Whether the person with this address may answer: the question is assigned to that person, and if several people must agree or the
 /// question keeps the owner of the key that asked from answering, the person is not behind the asker.
 pub(crate) fn may_answer<R: ReadRows>(rows: &mut R, row: &SuspensionRow, question: &Question, address: &str) -> RowsResult<bool> {
-    Ok(is_assigned_to(rows, &row.suspension.hands, question, address)? && !is_kept_out(rows, row, question, address)?)
+    let is_assigned = is_assigned_to(rows, &row.suspension.hands, question, address)?;
+    Ok(is_assigned && kept_out(rows, row, question, std::iter::once(address))?.is_empty())
 }
 
-/// Whether the person with this address is kept from answering because the person owns the key that asked, or the key that created the
-/// intent.
-pub(crate) fn is_kept_out<R: ReadRows>(
+/// Those of the people with these addresses who are kept from answering because they own the key that asked, or the key that created the
+/// intent. Their addresses are in small letters.
+pub(crate) fn kept_out<'a, R: ReadRows>(
     rows: &mut R,
     row: &SuspensionRow,
     question: &Question,
-    address: &str,
-) -> RowsResult<bool> {
+    people: impl Iterator<Item = &'a str>,
+) -> RowsResult<Vec<String>> {
     if row.suspension.quorum.is_none() && question.separation.is_none() {
-        return Ok(false);
+        return Ok(Vec::new());
     }
     let created_by = rows.intent_at(row.intent)?.intent.created_by;
-    owns(rows, &[&row.suspension.asked_by, &created_by], &address.to_lowercase())
+    let askers = [&row.suspension.asked_by, &created_by];
+    let owned = subjects_of(rows, &askers)?;
+    Ok(people.map(str::to_lowercase).filter(|address| is_behind(&askers, &owned, address)).collect())
 }
 
 /// Whether an open question that is assigned to people needs more of them than could answer it now, and why; `None` if enough could.

@@ -4,14 +4,15 @@ use domain::base::ids::IntentId;
 use domain::intent::status::Status;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
+use domain::problem::Rejection;
 use domain::suspension::broadcast::{Broadcast, Struck, Targets};
 use futures_util::{FutureExt, StreamExt, stream};
 
 use crate::backend::Backend;
 use crate::error::{Unit, Wanted};
 use crate::filter::IntentFilter;
-use crate::rows::Decided;
 use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult};
 use crate::units;
 
 /// How many intents one look finds.
@@ -118,6 +119,11 @@ fn targets<R: ReadRows>(rows: &mut R, principal: &Principal, wanted: Wanted<Broa
         let filter = IntentFilter { limit: wanted + 1, offset: 0, status: Some(status), before };
         found.extend(rows.intents(created_by.as_deref(), filter)?.into_iter().map(|row| (row.rid, row.intent.id)));
     }
+    if let Some(name) = created_by.as_deref().filter(|_| found.is_empty())
+        && !is_known(rows, name)?
+    {
+        return Ok(Err(Rejection::invalid("filter.created_by", "unknown", "must be the name of a key of this server")));
+    }
     found.sort_unstable_by_key(|(rid, _)| std::cmp::Reverse(*rid));
     let has_more = found.len() > wanted as usize;
     found.truncate(wanted as usize);
@@ -127,4 +133,13 @@ fn targets<R: ReadRows>(rows: &mut R, principal: &Principal, wanted: Wanted<Broa
         Some(_) | None => Next::End,
     };
     Ok(Ok(Look { found: found.into_iter().map(|(_, id)| id).collect(), next }))
+}
+
+/// Whether a key has this name, or an intent was created under it. A misspelt name must not read as an agent that has no work to pause.
+fn is_known<R: ReadRows>(rows: &mut R, name: &str) -> RowsResult<bool> {
+    if rows.keys()?.iter().any(|key| key.name == name) {
+        return Ok(true);
+    }
+    let any = IntentFilter { limit: 1, offset: 0, status: None, before: None };
+    Ok(!rows.intents(Some(name), any)?.is_empty())
 }

@@ -14,7 +14,7 @@ use domain::problem::Rejection;
 use domain::suspension::Question;
 use domain::suspension::draft::Draft;
 
-use crate::assigning::{answerer, holders, may_answer, owns};
+use crate::assigning::{Met, answerer, holders, may_answer, owns};
 use crate::reads::{handed, in_force, is_at_home};
 use crate::rows::prelude::*;
 use crate::rows::{Decided, DraftRow, IntentRow, RowsResult, SuspensionRow};
@@ -39,7 +39,7 @@ pub(crate) fn permitted<R: ReadRows>(
         answerer: listed.as_ref(),
         ownership: if is_own { Ownership::Own } else { Ownership::Free },
         hands: Some(hands),
-        holders: &holders(rows, hands)?,
+        holders: &holders(rows, &mut Met::default(), hands)?,
     };
     let handed_for = &handed(rows, principal, Some(row.rid))?;
     let (mut assigned, mut entries) = (Vec::new(), Vec::new());

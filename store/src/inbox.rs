@@ -21,7 +21,7 @@ use domain::suspension::demand::Risk;
 use domain::suspension::place::Place;
 use domain::suspension::{Kind, Question, Suspension, quorum};
 
-use crate::assigning::{Met, Owned, answerer, counted_among, owned_by};
+use crate::assigning::{Met, Owned, answerer, counted_now, owned_by};
 use crate::error::Wanted;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, ListedRow, PlaceMarks, PlacedRow, RowsResult, SuspensionRow};
@@ -279,7 +279,7 @@ fn approvals<R: ReadRows>(
     question: &Question,
 ) -> RowsResult<Option<quorum::Tally>> {
     let Some(quorum) = row.suspension.quorum.as_ref().filter(|_| row.suspension.ending.is_none()) else { return Ok(None) };
-    let counted = match counted_among(rows, met, row, question) {
+    let counted = match counted_now(rows, met, row, question) {
         Ok(counted) => counted,
         Err(error) if error.is_unreadable() => return Ok(None),
         Err(error) => return Err(error),

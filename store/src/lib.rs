@@ -109,7 +109,7 @@ pub use self::inboxes::Inboxes;
 pub use self::inspection::{Directory, Gateway, Inspection, KeyOfLog, Schema};
 pub use self::link::LinkView;
 pub use self::logins::Logins;
-pub use self::matter::{ErrandFilter, ErrandPlace, Halted, Heard, Matter, MatterPage, NewErrand, NewMessage};
+pub use self::matter::{EndOfWork, ErrandFilter, ErrandPlace, Halted, Heard, Matter, MatterPage, NewErrand, NewMessage};
 pub use self::observer::{Again, Copied, Observer, Unobserved};
 pub use self::openid::OpenId;
 pub use self::passkey::{NewPasskey, PasskeyChallenge, Signer};

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
 use domain::base::quotation::LINK_PREFIX;
+use domain::base::words::Language;
 use domain::people::preferences::Preferences;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, Suspension};
@@ -49,6 +50,8 @@ pub struct LinkView {
     /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular, and the recipient is not
     /// kept out.
     pub may_answer: bool,
+    /// The addresses of the recipient and of the people whom the question names, as far as they are kept out as owners of the key that asked.
+    pub kept_out: Vec<String>,
     /// Whether the recipient is kept from answering as the owner of the key that asked.
     pub owns_the_asker: bool,
     /// Set if more people are needed than could answer now.
@@ -68,6 +71,18 @@ pub struct LinkView {
     /// Whether the question is open. If its deadline passes while deadlines are held back, for example after a restore, it
     /// counts as open, because a deadline that is held back ends nothing.
     pub is_open: bool,
+}
+
+impl LinkView {
+    /// The people to whom the question is assigned, in words, without those who are kept out; none if it is assigned to no one in particular.
+    /// If it is assigned only to people who are kept out, these are named: it is not open to all people.
+    pub fn assigned_to(&self, language: Language) -> Vec<String> {
+        let Some(assignees) = &self.question.assignees else { return Vec::new() };
+        let mut left = assignees.clone();
+        left.people.retain(|person| !self.kept_out.contains(&person.to_lowercase()));
+        let words = left.in_words(language);
+        if words.is_empty() { assignees.in_words(language) } else { words }
+    }
 }
 
 /// An open question that needs more people than could answer it now.

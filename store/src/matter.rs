@@ -10,6 +10,7 @@ use domain::intent::status::Status;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::ResolutionReason;
 use domain::wire::{EventView, StopRecord, SuspensionRecord};
 
 use crate::drafts::permitted;
@@ -18,7 +19,7 @@ use crate::host::clock_watch::ClockWatch;
 use crate::reads::{self, Step, Walk};
 use crate::request::{Idempotency, NewPush};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, ListedErrands, RowsResult};
+use crate::rows::{Decided, IntentRow, ListedErrands, RowsResult, SuspensionRow};
 use crate::span::TraceContext;
 use crate::stopped::{open_stop, stop_of};
 use crate::stopping;
@@ -127,8 +128,19 @@ pub struct Matter {
     pub stop: Option<StopRecord>,
     /// Whether the caller may let the stopped intent go on. Only then may it see the id of the stop.
     pub may_resume: bool,
-    /// The stop by which another principal ended the work; absent while the intent has not ended, and if its agent gave it up.
-    pub ended_by: Option<Box<StopRecord>>,
+    /// How another principal ended the work; absent while the intent has not ended, and if its agent gave it up.
+    pub ended_by: Option<Box<EndOfWork>>,
+    /// The warnings about the question; in the reply to the message that asks it only.
+    pub warnings: Vec<String>,
+}
+
+/// The end of the work on an intent by another principal.
+#[derive(Clone, Debug)]
+pub struct EndOfWork {
+    /// The stop by which the work was ended.
+    pub stop: StopRecord,
+    /// Whether it withdrew the newest question, which was open.
+    pub withdrew: bool,
 }
 
 /// How words of the caller were taken.
@@ -260,10 +272,11 @@ pub(crate) fn matter_at<R: ReadRows>(
         None => (None, root(rows, row)?.to_string()),
     };
     let said = said(rows, row, messages)?;
-    Ok(Matter { fate, context_id, record, may_answer, said, ..bare(rows, principal, row, changed_at, now)? })
+    let ended_by = ended_by(rows, row, newest.as_ref())?.map(Box::new);
+    Ok(Matter { fate, context_id, record, may_answer, said, ended_by, ..bare(rows, principal, row, changed_at, now)? })
 }
 
-/// An intent as a matter, without its question and without its conversation.
+/// An intent as a matter, without its question, its conversation and the end of its work.
 fn bare<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -285,18 +298,28 @@ fn bare<R: ReadRows>(
         heard: Heard::default(),
         stop: open.as_ref().map(StopRecord::of),
         may_resume,
-        ended_by: ended_by(rows, row)?.map(Box::new),
+        ended_by: None,
+        warnings: Vec::new(),
     })
 }
 
-/// The stop by which another principal ended the work of an intent; `None` if the intent has not ended, or ended in another way.
-fn ended_by<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<Option<StopRecord>> {
+/// How another principal ended the work of an intent; `None` if the intent has not ended, or ended in another way.
+fn ended_by<R: ReadRows>(rows: &mut R, row: &IntentRow, newest: Option<&SuspensionRow>) -> RowsResult<Option<EndOfWork>> {
     if row.intent.status != Status::Abandoned {
+        return Ok(None);
+    }
+    // The question of an errand is open until the errand ends, so an end of its work withdraws it. This spares lists a read.
+    let reason = newest.and_then(|newest| newest.suspension.ending.as_ref()).and_then(|ending| ending.reason);
+    if row.intent.is_errand && reason != Some(ResolutionReason::Withdrawn) {
         return Ok(None);
     }
     let Some(rid) = rows.newest_ending(row.rid)? else { return Ok(None) };
     let ending = rows.suspension_at(rid)?;
-    Ok(Some(StopRecord::of(&stop_of(rows, &ending)?)))
+    // The end of work withdraws the open question by the event just before its own. After every other withdrawal comes an event of its own
+    // command, which changes the status. The times do not tell: two commands may have the same time, and a clock may be set back.
+    let before = rows.event_link(ending.event)?.previous;
+    let withdrew = before.is_some() && before == newest.and_then(|newest| newest.ending_event);
+    Ok(Some(EndOfWork { stop: StopRecord::of(&stop_of(rows, &ending)?), withdrew }))
 }
 
 /// The matter of an intent whose work a principal has just stopped or let go on. The agent above stops the work of other agents without

@@ -9,7 +9,7 @@ use domain::suspension::demand::RequiredAssurance;
 use domain::suspension::draft::Draft;
 use domain::suspension::{Question, ResolutionReason};
 
-use crate::assigning::{counted_now, is_assigned_to, is_kept_out, listed, out_of_reach, signer_of};
+use crate::assigning::{Met, counted_now, is_assigned_to, kept_out, listed, out_of_reach, signer_of};
 use crate::drafts::{permitted, standing};
 use crate::earlier;
 use crate::host::clock_watch::ClockWatch;
@@ -125,7 +125,7 @@ fn view<R: ReadRows>(
     let recipient = principal.name.clone();
     let mut row = in_portfolios(rows, row)?;
     let question = rows.question(&row)?;
-    row.suspension.counted = counted_now(rows, &row, &question)?;
+    row.suspension.counted = counted_now(rows, &mut Met::default(), &row, &question)?;
     if question.is_erased() {
         return Ok(None);
     }
@@ -142,7 +142,9 @@ fn view<R: ReadRows>(
     let needs = |assurance| question.required_assurance == Some(assurance);
     let person = listed(rows, &recipient)?;
     let signer = needs(RequiredAssurance::Passkey).then(|| signer_of(rows, person.as_ref())).transpose()?;
-    let owns_the_asker = is_kept_out(rows, &row, &question, &recipient)?;
+    let named = question.assignees.iter().flat_map(|assignees| &assignees.people);
+    let kept_out = kept_out(rows, &row, &question, named.chain([&recipient]).map(String::as_str))?;
+    let owns_the_asker = kept_out.contains(&recipient.to_lowercase());
     let may_answer = !owns_the_asker && is_assigned_to(rows, &row.suspension.hands, &question, &recipient)?;
     // A question that one person answers is within reach of the one who reads this.
     let is_reached = may_answer && row.suspension.quorum.is_none();
@@ -166,6 +168,7 @@ fn view<R: ReadRows>(
         question,
         signer,
         may_answer,
+        kept_out,
         owns_the_asker,
         out_of_reach,
         waiting,

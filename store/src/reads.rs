@@ -22,7 +22,7 @@ use domain::wire::{
 use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::standing::{Hold, Standing};
-use super::{assigning::counted_now, earlier};
+use super::{assigning, earlier};
 use crate::damage::LogName;
 use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
@@ -90,7 +90,7 @@ fn record_with<R: ReadRows>(
         return record_of(rows, row, question);
     }
     let mut row = if intent.intent.is_grouped { in_portfolios(rows, row.clone())? } else { row.clone() };
-    row.suspension.counted = counted_now(rows, &row, question)?;
+    row.suspension.counted = assigning::counted_now(rows, &mut assigning::Met::default(), &row, question)?;
     record_of(rows, &row, question)
 }
 

@@ -278,6 +278,9 @@ async fn files_that_others_can_read_or_change_are_found() {
     let said = examine(&site, &arguments).await;
     said.has("permissions", "fail", &["placet.toml", "password", "chmod 640"]);
     assert!(!said.ended.stdout.contains("hunter2"));
+    // An address without a password is no secret.
+    std::fs::write(&file, "mail_from = 'a@example.com'\nsmtp_url = 'smtp://127.0.0.1:9'\n").unwrap();
+    examine(&site, &arguments).await.has("permissions", "ok", &[]);
     // A webhook's URL and the key of its signatures are secrets as well.
     let secret = harness::receiver::SECRET;
     let webhook = format!("[[channels.webhook]]\nname = 'pager'\nurl = 'https://hooks.example/hunter2'\nsecret = '{secret}'\n");

@@ -315,7 +315,7 @@ fn event(world: &World, principal: &Principal, conditions: &Value) -> Fired {
     let drawn = world.draw(|chance| if chance.happens(30) { *chance.pick(&EVENTS) } else { "" });
     let name = if drawn.is_empty() { named.unwrap_or("nothing") } else { drawn }.to_owned();
     let provider = if principal.role == Role::Channel { Provider::Webhook } else { Provider::Placet };
-    Fired { provider, payload: Some(json!({"of": name})), name }
+    Fired { provider, payload: Some(json!({"of": name})), name, webhook_id: None }
 }
 
 /// Tells of an event; returns how many it let go on, if that is known.
@@ -468,6 +468,7 @@ fn refused(world: &World, named: Option<SuspensionId>, rejection: &Rejection, er
         StopRefusal::TimeOver => (ended.as_ref().is_some_and(|ended| ended.by == SERVER), "resumption came too late"),
         StopRefusal::IntentEnded { .. } => (ended.is_some(), "resumption of a closed intent"),
         StopRefusal::NotRunning { .. }
+        | StopRefusal::ParkedOtherwise
         | StopRefusal::NotStopped
         | StopRefusal::QuestionEnded
         | StopRefusal::NothingStopped { .. }

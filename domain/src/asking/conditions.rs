@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::field::FieldError;
+use crate::base::field::{EMPTY, FieldError};
 use crate::base::json;
 use crate::base::text::{is_blank, quoted, truncated};
 use crate::suspension::stop::{
@@ -86,7 +86,7 @@ fn unknown(members: &Map<String, Value>, path: &str, known: &[&str], problems: &
         _ => format!("{}, or {last}", others.join(", ")),
     };
     for name in members.keys().filter(|name| !known.contains(&name.as_str())).take(UNKNOWN_TOLD_MAX) {
-        let name = truncated(name, NAME_CHARS_TOLD);
+        let name = if name.is_empty() { EMPTY.to_owned() } else { truncated(name, NAME_CHARS_TOLD) };
         let path = if path.is_empty() { name } else { format!("{path}.{name}") };
         problems.add(&path, "unknown", format!("unknown field; expected {expected}"));
     }
@@ -267,6 +267,9 @@ mod tests {
         }
         let event = json!({"trigger": {"kind": "k", "provider": "placet", "match": {"events": ["x"], "names": 1}}});
         is(event, "conditions.trigger.match.names", "unknown field; expected events");
+        is(json!({"": 1}), "conditions.\"\"", "unknown field; expected trigger, timeout, or on_event");
+        let unnamed = json!({"timeout": {"duration_minutes": 1, "": 1}});
+        is(unnamed, "conditions.timeout.\"\"", "unknown field; expected duration_minutes, on_timeout, or input");
         let input = json!({"timeout": {"duration_minutes": 1, "on_timeout": "resume_with_input", "input": "  "}});
         is(input, "conditions.timeout.input", "must not be a blank text; leave it out if the agent is given nothing");
         let several = told(json!({"on_event": " ", "timeout": {"duration_minutes": 0, "x": 1}, "y": 1}));

@@ -80,7 +80,7 @@ pub fn firing(body: FireRequest, by: &Principal) -> Result<Fired, Errors> {
         errors.push(FieldError::new("payload", "length", format!("must be at most {EVENT_PAYLOAD_BYTES_MAX} bytes of JSON")));
     }
     let provider = if by.role == Role::Channel { Provider::Webhook } else { Provider::Placet };
-    if errors.is_empty() { Ok(Fired { name: body.name, provider, payload }) } else { Err(errors) }
+    if errors.is_empty() { Ok(Fired { name: body.name, provider, payload, webhook_id: None }) } else { Err(errors) }
 }
 
 /// An agent says how far it has stopped.

@@ -5,6 +5,8 @@ use utoipa::ToSchema;
 
 /// The `rule` of an error about a member that is refused because this server does not support its effect.
 pub const UNSUPPORTED: &str = "unsupported";
+/// Stands in a path for the empty name of a member. Without it, the path would be that of the object around the member.
+pub const EMPTY: &str = "\"\"";
 /// The longest path of a field in an error, in characters. A path may end in a name that the caller made up.
 pub const FIELD_CHARS_MAX: usize = 200;
 /// The longest message of an error, in characters. It may repeat a value that the caller sent.

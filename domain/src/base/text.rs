@@ -1,8 +1,9 @@
 //! Makes text inert and writes times, for mails and pages alike.
 //!
 //! Text from an agent is shown to a person who is about to decide something. The text must not be able to reorder its line, hide
-//! a part of itself, or become something to click. Nothing is dropped: a character that would be invisible is shown by its code
-//! point, so that the reader sees that something was there.
+//! a part of itself, or become something to click. Nothing is dropped in silence: a character that would be invisible is shown by
+//! its code point, so that the reader sees that something was there. The marks have no words, because a text may go from a reader
+//! of one language to one of another.
 
 use std::borrow::Cow;
 
@@ -11,14 +12,16 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::base::words::{self, Language};
+use crate::base::words::Language;
 
 /// Makes `text` inert and keeps its line breaks.
 ///
-/// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a line feed
-/// disappears and a tab becomes a space, because both are ordinary in honest text. The fifth accent on a letter and all further
-/// ones are shown by their code points, and so are characters that would make a joined letter or emoji longer than the limit. A
-/// run of spaces or empty lines that would push the text behind it out of sight is replaced by their number.
+/// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`, and the same one many times in a row
+/// `⟨3000 × U+202E⟩`. A carriage return before a line feed disappears and a tab becomes a space, because both are ordinary in honest
+/// text; so are joiners inside an emoji, and between two letters of a script that is spelled with them. The fifth accent on a letter
+/// and all further ones are shown by their code points, and so are characters that would make a joined letter or emoji longer than
+/// the limit. A run of spaces or empty lines that would push the text behind it out of sight is replaced by its length:
+/// `⟨200 × ␣⟩`, `⟨29 × ↵⟩`.
 #[must_use]
 pub fn visible(text: &str) -> String {
     without_empty_lines(&without_gaps(&inert(text, '\n')))
@@ -157,6 +160,10 @@ const CLUSTER_CHARS_MAX: usize = 8;
 /// only as wide as two letters.
 const EMOJI_CHARS_MAX: usize = 10;
 
+/// The most kinds of hidden characters of one run that are shown by their code points. Without a limit a run of two kinds in turns
+/// would become several times as long as it was, and a form with it could not be sent.
+const RUN_MARKS_MAX: usize = 8;
+
 /// The most empty lines in a row that are shown as they are.
 const EMPTY_LINES_MAX: usize = 2;
 
@@ -185,29 +192,55 @@ fn inert(text: &str, line_feed: char) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;
     let (mut marks, mut all_marks) = (0, 0);
+    let mut hidden = Vec::new();
     let mut chars = text.graphemes(true).flat_map(|cluster| cluster.chars().enumerate()).peekable();
     while let Some((position, c)) = chars.next() {
         let next = chars.peek().map(|&(position, c)| Next { c, joined: position > 0 });
         marks = if is_mark(c) { marks + 1 } else { 0 };
         all_marks = if is_combining_mark(c) { all_marks + 1 } else { 0 };
-        match c {
-            '\r' if next.is_some_and(|next| next.c == '\n') => {}
-            '\n' => out.push(line_feed),
-            '\t' => out.push(' '),
+        let shown = match c {
+            '\r' if next.is_some_and(|next| next.c == '\n') => None,
+            '\n' => Some(line_feed),
+            '\t' => Some(' '),
             _ if marks > MARKS_MAX
                 || all_marks > ALL_MARKS_MAX
                 || position >= cluster_chars_max(c)
                 || strikes_out(c)
-                || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) =>
+                || (is_invisible(c) && !shapes_an_emoji(previous, c, next) && !spells_a_word(previous, c, next)) =>
             {
-                let shown = format!("⟨U+{:04X}⟩", u32::from(c));
-                out.push_str(&shown);
+                hidden.push(c);
+                previous = Some(c);
+                continue;
             }
-            _ => out.push(c),
+            _ => Some(c),
+        };
+        if !hidden.is_empty() {
+            out.push_str(&marks_of(&hidden));
+            hidden.clear();
         }
+        out.extend(shown);
         previous = Some(c);
     }
-    out
+    out + &marks_of(&hidden)
+}
+
+/// The marks in the place of a run of hidden characters: one for each kind in a row, and one for all that follow
+/// [`RUN_MARKS_MAX`] of these.
+fn marks_of(run: &[char]) -> String {
+    let (mut marks, mut left) = (String::new(), run.len());
+    for same in run.chunk_by(|one, next| one == next).take(RUN_MARKS_MAX) {
+        left -= same.len();
+        marks.push_str(&counted(&format!("U+{:04X}", u32::from(same[0])), same.len()));
+    }
+    if left > 0 {
+        marks.push_str(&counted("…", left));
+    }
+    marks
+}
+
+/// The mark in the place of so many characters.
+fn counted(what: &str, count: usize) -> String {
+    if count == 1 { format!("⟨{what}⟩") } else { format!("⟨{count} × {what}⟩") }
 }
 
 /// The next character, and whether it is part of the same grapheme cluster as the character before it.
@@ -233,7 +266,7 @@ fn without_gaps(text: &str) -> String {
         let spaces = rest[start..gap].chars().count();
         if spaces > SPACES_MAX {
             out.push_str(&rest[..start]);
-            out.push_str(&words::spaces_left_out(spaces));
+            out.push_str(&counted("␣", spaces));
         } else {
             out.push_str(&rest[..gap]);
         }
@@ -248,7 +281,7 @@ fn without_empty_lines(text: &str) -> String {
     let mut lines: Vec<Cow<'_, str>> = Vec::new();
     for run in text.split('\n').collect::<Vec<_>>().chunk_by(|one, next| one.trim().is_empty() == next.trim().is_empty()) {
         if run.len() > EMPTY_LINES_MAX && run[0].trim().is_empty() {
-            lines.push(words::empty_lines_left_out(run.len()).into());
+            lines.push(counted("↵", run.len()).into());
         } else {
             lines.extend(run.iter().map(|line| Cow::from(*line)));
         }
@@ -301,6 +334,22 @@ fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<Next>) -> bool 
     }
 }
 
+/// Whether a joiner stands between two letters of a script that is spelled with joiners: it tells which forms of the letters are
+/// written, and some words differ in it alone. Between some letters it shows nothing, and people type it there all the same; texts that
+/// differ in it alone look alike, which [`skeleton`](super::confusable::skeleton) finds. In other scripts it only hides something.
+fn spells_a_word(previous: Option<char>, c: char, next: Option<Next>) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}')
+        && previous.is_some_and(is_joined_letter)
+        && next.is_some_and(|next| is_joined_letter(next.c))
+}
+
+/// Whether a character is a letter, or a mark on one, of a script that is spelled with joiners: Arabic, Syriac and N’Ko, those of
+/// India, Sri Lanka, Myanmar and Cambodia, and Mongolian.
+fn is_joined_letter(c: char) -> bool {
+    let is_of_script = matches!(c, '\u{0600}'..='\u{07FF}' | '\u{0840}'..='\u{0DFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{18AF}' | '\u{A8E0}'..='\u{A8FF}' | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
+    is_of_script && (c.is_alphabetic() || is_combining_mark(c)) && !is_invisible(c)
+}
+
 fn is_emoji_part(c: char) -> bool {
     is_emoji_base(c) || c == '\u{FE0F}'
 }
@@ -339,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_chain_that_no_line_can_be_broken_in_ends_soon() {
-        assert_eq!(visible_line(&"ᄀ".repeat(6)), "ᄀᄀᄀᄀ⟨U+1100⟩⟨U+1100⟩");
+        assert_eq!(visible_line(&"ᄀ".repeat(6)), "ᄀᄀᄀᄀ⟨2 × U+1100⟩");
         assert_eq!(visible_line(&"˥".repeat(5)), "˥˥˥˥⟨U+02E5⟩");
         assert_eq!(visible_line(&"क्".repeat(5)), "क्क्क्क्⟨U+0915⟩⟨U+094D⟩");
         for honest in [
@@ -435,14 +484,50 @@ mod tests {
     fn a_gap_is_closed_and_counted() {
         for (text, shown) in [
             ("a\n\n\nb".to_owned(), "a\n\n\nb".to_owned()),
-            ("a\n\n \n\u{A0}\nb".to_owned(), "a\n⟨3 empty lines⟩\nb".to_owned()),
-            (format!("a{}b", "\r\n".repeat(3_901)), "a\n⟨3900 empty lines⟩\nb".to_owned()),
+            ("a\n\n \n\u{A0}\nb".to_owned(), "a\n⟨3 × ↵⟩\nb".to_owned()),
+            (format!("a{}b", "\r\n".repeat(3_901)), "a\n⟨3900 × ↵⟩\nb".to_owned()),
             (format!("a{}b", " ".repeat(80)), format!("a{}b", " ".repeat(80))),
-            (format!("a{}b\n", "\u{3000}".repeat(81)), "a⟨81 spaces⟩b\n".to_owned()),
+            (format!("a{}b\n", "\u{3000}".repeat(81)), "a⟨81 × ␣⟩b\n".to_owned()),
         ] {
             assert_eq!(visible(&text), shown);
         }
-        assert_eq!(visible_line(&format!("a{}b", "\n".repeat(3_900))), "a⟨3900 spaces⟩b");
+        assert_eq!(visible_line(&format!("a{}b", "\n".repeat(3_900))), "a⟨3900 × ␣⟩b");
+    }
+
+    /// A person reads how often a hidden character came, and a flood of them does not make a text so long that it cannot be sent.
+    #[test]
+    fn a_run_of_hidden_characters_is_counted() {
+        assert_eq!(visible(&format!("a{}b", "\u{202E}".repeat(3_000))), "a⟨3000 × U+202E⟩b");
+        assert_eq!(visible("a\u{202E}\u{202E}\u{200B}\r\n"), "a⟨2 × U+202E⟩⟨U+200B⟩\n");
+        assert_eq!(visible("\u{202E}a\u{202E}"), "⟨U+202E⟩a⟨U+202E⟩", "these are two runs");
+        let in_turns = "\u{202E}\u{202D}".repeat(1_500);
+        assert_eq!(visible(&in_turns), "⟨U+202E⟩⟨U+202D⟩".repeat(4) + "⟨2992 × …⟩");
+    }
+
+    /// In Persian and in the scripts of India joiners are spelling: a text without them is misspelled, or is another word.
+    #[test]
+    fn joiners_stay_in_words_that_are_spelled_with_them() {
+        for honest in [
+            "می\u{200C}خواهم",
+            "خانه\u{200C}ها",
+            "क्\u{200D}ष",
+            "শর\u{200D}্য",
+            "ශ\u{0DCA}\u{200D}ර\u{0DD3}",
+            "\u{1820}\u{200D}\u{1821}",
+        ] {
+            assert!(is_visible(honest), "{honest:?}: {}", visible(honest));
+        }
+        for (hidden, shown) in [
+            ("ve\u{200C}to", "ve⟨U+200C⟩to"),
+            ("می\u{200C}", "می⟨U+200C⟩"),
+            ("می\u{200C}\u{200C}خواهم", "می⟨2 × U+200C⟩خواهم"),
+            ("می\u{200C} خواهم", "می⟨U+200C⟩ خواهم"),
+            ("a\u{200D}م", "a⟨U+200D⟩م"),
+            ("۴\u{200C}۲", "۴⟨U+200C⟩۲"),
+            ("م\u{202E}م", "م⟨U+202E⟩م"),
+        ] {
+            assert_eq!(visible(hidden), shown);
+        }
     }
 
     #[test]

@@ -236,7 +236,8 @@ impl HandsEvent {
             Self::Reassigned(reassigned) => {
                 let (assignees, notify_to) = (reassigned.assignees.clone(), reassigned.notify_to.clone());
                 let reassigned = Some(Reassignment { assignees, notify_to });
-                *hands = Hands { reassigned, has_drafts: hands.has_drafts, ..Hands::default() };
+                let Hands { has_drafts, has_alerts, .. } = *hands;
+                *hands = Hands { reassigned, has_drafts, has_alerts, ..Hands::default() };
             }
         }
     }

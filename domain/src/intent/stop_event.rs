@@ -186,6 +186,9 @@ pub struct Resumed {
     /// The name of the event that let it go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// The `webhook-id` of the signed message that told of the event; absent for every other event, and in logs of older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook_id: Option<String>,
     /// The subject that resumed it.
     pub resumed_by: String,
     /// The credential of that subject.

@@ -1,9 +1,11 @@
 //! Decides how an intent is stopped and how it goes on: one place for every surface.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::base::ids::SuspensionId;
+use crate::base::json::canonical;
 use crate::base::time::{rfc3339, seconds};
 use crate::intent::Intent;
 use crate::intent::changing::changed;
@@ -47,6 +49,7 @@ pub(super) fn decide(intent: &Intent, command: &StopCommand, by: &Principal, now
                 continue_transcript: *continue_transcript,
                 digest: None,
                 event: None,
+                webhook_id: None,
                 resumed_by: by.subject.clone(),
                 credential: by.credential,
             };
@@ -137,7 +140,8 @@ fn take_over(stop: &Stop, reason: Option<&String>, by: &Principal) -> Option<Eve
     (is_person && stop.is_an_agents_pause()).then(|| event_of(StopEvent::TakenOver(Box::new(taken()))))
 }
 
-/// Parks an intent. A second request to park what is parked is the same one, and causes no event.
+/// Parks an intent. A second request to park what is parked, under the same conditions, is the same one, and causes no event. Under other
+/// conditions it is refused: its agent would wait for what lets nothing go on.
 fn park(
     intent: &Intent,
     (id, reason): (SuspensionId, &str),
@@ -147,7 +151,15 @@ fn park(
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, StopRefusal> {
     if let Some(stop) = &intent.stop {
-        return if stop.suspension.kind == Kind::Parked { Ok(Vec::new()) } else { Err(not_running(intent)) };
+        if stop.suspension.kind != Kind::Parked {
+            return Err(not_running(intent));
+        }
+        // If the event that has the conditions was erased, they cannot be compared.
+        let is_same = stop.terms.as_ref().is_none_or(|terms| is_equal(terms.conditions.as_ref(), conditions));
+        if is_same {
+            return Ok(Vec::new());
+        }
+        return Err(StopRefusal::ParkedOtherwise);
     }
     if intent.status != Status::Active {
         return Err(not_running(intent));
@@ -270,6 +282,7 @@ fn fire(intent: &Intent, suspension_id: SuspensionId, fired: &Fired, by: &Princi
         continue_transcript: true,
         digest: None,
         event: Some(fired.name.clone()),
+        webhook_id: fired.webhook_id.clone(),
         resumed_by: by.subject.clone(),
         credential: by.credential,
     };
@@ -322,6 +335,7 @@ fn end_by_time(intent: &Intent, stop: &Stop) -> Vec<Event> {
         continue_transcript: with_input,
         digest: (!with_input).then_some(digest),
         event: None,
+        webhook_id: None,
         resumed_by: server.subject,
         credential: None,
     };
@@ -345,7 +359,7 @@ pub(super) fn give_back(stop: &Stop, later: Later) -> Vec<Event> {
 }
 
 /// Records that the agent has stopped further. What is reached already is not recorded again. If the work is being ended, an agent that has
-/// stopped ends the intent, with the document that it hands in.
+/// stopped ends the intent, with the document that it hands in. The same document once more is the same call, whose reply was lost.
 fn settle(
     intent: &Intent,
     suspension_id: SuspensionId,
@@ -353,6 +367,9 @@ fn settle(
     handoff: Option<&Value>,
     by: &Principal,
 ) -> Result<Vec<Event>, StopRefusal> {
+    if stage == Stage::Suspended && has_handed_in(intent, suspension_id, handoff) {
+        return Ok(Vec::new());
+    }
     let stop = open(intent, suspension_id)?;
     if stop.suspension.kind == Kind::Stopping {
         if stage == Stage::Suspended {
@@ -363,6 +380,18 @@ fn settle(
     }
     let settled = Settled { suspension_id, stage, credential: by.credential };
     Ok((stage > stop.stage).then(|| event_of(StopEvent::Settled(settled))).into_iter().collect())
+}
+
+/// Whether the end of the work is over because its agent has stopped, with this document or with none.
+fn has_handed_in(intent: &Intent, id: SuspensionId, handoff: Option<&Value>) -> bool {
+    let past = intent.past_stop.as_deref().filter(|past| past.suspension.id == id);
+    let gone = past.and_then(|past| past.gone.as_ref()).filter(|gone| gone.cause == Cause::HandedOver);
+    gone.is_some_and(|gone| is_equal(gone.handoff.as_ref(), handoff))
+}
+
+/// Whether two values are the same in the log, which writes 1.0 and 1 alike.
+fn is_equal<T: Serialize>(one: Option<&T>, other: Option<&T>) -> bool {
+    matches!((canonical(&one), canonical(&other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The open stop with this id.

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::base::field::FieldError;
 use crate::base::text::is_blank;
+use crate::base::words::Language;
 
 /// The longest comment of an answer, in bytes.
 pub const COMMENT_BYTES_MAX: usize = 4 * 1024;
@@ -56,6 +57,16 @@ impl Risk {
             Self::Medium => "medium",
             Self::High => "high",
             Self::Critical => "critical",
+        }
+    }
+
+    /// The sentence of a message about the question.
+    pub fn sentence(self, language: Language) -> &'static str {
+        match self {
+            Self::Low => language.says_low_risk(),
+            Self::Medium => language.says_medium_risk(),
+            Self::High => language.says_high_risk(),
+            Self::Critical => language.says_critical_risk(),
         }
     }
 }

@@ -89,8 +89,10 @@ mod tests {
         };
         let shown = typed.shown();
         assert_eq!(shown.value.as_deref(), Some("pay ⟨U+202E⟩005"));
-        assert_eq!(shown.fields["/note"], "sorry\n⟨39 empty lines⟩\npay");
-        assert_eq!(shown.comment.as_deref(), Some("thanks⟨300 spaces⟩and pay 500"));
+        assert_eq!(shown.fields["/note"], "sorry\n⟨39 × ↵⟩\npay");
+        assert_eq!(shown.comment.as_deref(), Some("thanks⟨300 × ␣⟩and pay 500"));
+        let flood = DraftValues { value: Some("\u{202e}\u{202d}".repeat(1_500)), ..DraftValues::default() };
+        assert!(flood.shown().bytes() < flood.bytes(), "a flood does not become so long that it cannot be sent");
         let rest = (&shown.fields["/sure"], &shown.reason);
         assert_eq!(rest, (&typed.fields["/sure"], &typed.reason), "the rest stays as it was typed");
         assert_eq!(shown.shown(), shown);

@@ -12,6 +12,10 @@ pub const HANDED_MAX: usize = 40;
 
 /// In whose hands an open question is. It is also stored in the question's row, so its members never change their names or forms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a mark of its own in the question's row, and no two exclude each other"
+)]
 pub struct Hands {
     /// The person who works on it, as far as others were told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,6 +29,9 @@ pub struct Hands {
     /// Whether people have saved drafts of an answer. The drafts are stored apart, and most questions have none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_drafts: bool,
+    /// Whether admins were told that too few people are left to answer. These mails are stored apart, and most questions have none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_alerts: bool,
     /// Whether answers of people counted when the question ended without an answer. The answers are forgotten then, and this is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_answered: bool,
@@ -63,9 +70,9 @@ pub struct Handed {
 }
 
 impl Hands {
-    /// Whether the question is as it was asked.
+    /// Whether the question is as it was asked. Mails to admins do not change it.
     pub fn is_untouched(&self) -> bool {
-        *self == Self::default()
+        *self == Self { has_alerts: self.has_alerts, ..Self::default() }
     }
 
     /// Whether the person with this address has handed the place on.

@@ -4,6 +4,7 @@
 pub mod absence;
 pub mod action;
 pub mod assignees;
+pub mod at_time;
 pub mod broadcast;
 pub mod channel;
 pub mod delivery;

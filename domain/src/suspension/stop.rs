@@ -199,6 +199,8 @@ pub struct Fired {
     pub provider: Provider,
     /// The payload of the event.
     pub payload: Option<Value>,
+    /// The `webhook-id` of the message, if a signature proves its sender: by it the sender finds its message in the log.
+    pub webhook_id: Option<String>,
 }
 
 impl Conditions {

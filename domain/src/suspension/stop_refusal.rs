@@ -19,6 +19,9 @@ pub enum StopRefusal {
         #[serde(default)]
         is_stopped: bool,
     },
+    /// The intent is parked, and waits for something else than the second request wants.
+    #[error("HARN-SUS-001: the intent is parked under other conditions; resume it, and park it anew")]
+    ParkedOtherwise,
     /// The named suspension is a question.
     #[error("HARN-SUS-003: the suspension is a question, which is answered or withdrawn, and not resumed")]
     NotStopped,
@@ -120,7 +123,7 @@ impl StopRefusal {
     /// The code of Harn's lifecycle; absent for a refusal that Harn does not know.
     pub fn harn_code(&self) -> Option<&'static str> {
         match self {
-            Self::NotRunning { .. } => Some("HARN-SUS-001"),
+            Self::NotRunning { .. } | Self::ParkedOtherwise => Some("HARN-SUS-001"),
             Self::NotStopped | Self::QuestionEnded | Self::NothingStopped { .. } => Some("HARN-SUS-003"),
             Self::Mismatch => Some("HARN-SUS-004"),
             Self::Lost { is_late, .. } => Some(code_of(*is_late)),

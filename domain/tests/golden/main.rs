@@ -544,9 +544,7 @@ fn requested() -> Vec<Event> {
 
 /// Examples of every kind of event, in the order of the lines of `golden.jsonl`; new ones are added at the end.
 fn kinds() -> Vec<Event> {
-    let before =
-        [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned::events()];
-    before
+    [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended(), recorded(), assigned::events()]
         .into_iter()
         .chain([
             requested(),
@@ -578,6 +576,7 @@ fn kinds() -> Vec<Event> {
             errands::events(),
             stops::endings(),
             errands::refused(),
+            stops::by_message(),
         ])
         .flatten()
         .collect()

@@ -34,6 +34,7 @@ pub(super) fn events() -> Vec<Event> {
             continue_transcript,
             digest: None,
             event: None,
+            webhook_id: None,
             resumed_by,
             credential,
         })))
@@ -92,6 +93,7 @@ pub(super) fn parks() -> Vec<Event> {
             continue_transcript,
             digest,
             event,
+            webhook_id: None,
             resumed_by,
             credential,
         })))
@@ -148,4 +150,19 @@ pub(super) fn endings() -> Vec<Event> {
         taken_over(Some("Everything stands still."), Some(key())),
         taken_over(None, None),
     ]
+}
+
+/// An intent that goes on because of the event of a signed message.
+pub(super) fn by_message() -> Vec<Event> {
+    vec![Event::Stop(Box::new(StopEvent::Resumed(Box::new(Resumed {
+        suspension_id: asked_id(),
+        cause: Cause::ConditionFired,
+        input: None,
+        continue_transcript: true,
+        digest: None,
+        event: Some("build.finished".into()),
+        webhook_id: Some("msg_2KWPBgLlAfxdpx2AI54pPJ85f4W".into()),
+        resumed_by: "webhook:ci".into(),
+        credential: None,
+    }))))]
 }

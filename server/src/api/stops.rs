@@ -6,9 +6,10 @@ use domain::asking::stopping;
 use domain::base::ids::SuspensionId;
 use domain::people::authority::Action;
 use domain::problem::{Rejection, edge};
+use domain::suspension::stop::Fired;
 use domain::wire::{FireRequest, FiredView, ParkRequest, PauseRequest, ResumeRequest, SettleRequest, StopRecord, StopRequest};
 use serde_json::Value;
-use store::Target;
+use store::{StoreError, Target};
 
 use crate::edge::admission::Work;
 use crate::edge::auth::{Caller, to_its_end};
@@ -16,7 +17,7 @@ use crate::edge::body::{Json, idempotency};
 use crate::edge::problem::{Failure, Problem, Surface};
 use crate::edge::route::{Routes, post, suspension_id};
 use crate::edge::shared::Shared;
-use crate::edge::signed;
+use crate::edge::signed::{self, Signed};
 use crate::edge::write::{Write, respond};
 
 pub(super) fn intent_routes(routes: &mut Routes<'_>) {
@@ -49,10 +50,10 @@ pub(super) async fn pause(request: HttpRequest, shared: Data<Shared>) -> Result<
 
 /// Parks an intent: its agent stops by itself, and the status becomes `blocked` until a condition is met or the intent is resumed.
 ///
-/// An agent that parks what is parked gets the same record, and nothing is written.
+/// An agent that parks what is parked, under the same conditions, gets the same record, and nothing is written.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/park", tag = "lifecycle", request_body = ParkRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_active`: the intent is not active; `version_conflict`"), (status = 422, description = "`invalid`: each problem of the conditions at its path")))]
+    (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_active`: the intent is not active, or is parked under other `conditions`; `version_conflict`"), (status = 422, description = "`invalid`: each problem of the conditions at its path")))]
 pub(super) async fn park(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
@@ -103,14 +104,22 @@ pub(super) async fn fire(request: HttpRequest, shared: Data<Shared>) -> Result<H
 
 /// Tells of an event by a signature in place of a key (Standard Webhooks). The body is that of [`fire`], or that of Standard Webhooks.
 async fn fire_signed(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    let (sender, message) = signed::verified(&request, payload, &shared).await?;
+    let Signed { sender, once, id } = signed::verified(&request, payload, &shared).await?;
     let read = Json::of(&request).map(standard)?.into();
-    let event =
-        read.and_then(|body: FireRequest| stopping::firing(body, &sender)).map_err(|errors| Rejection::Invalid { errors });
-    let work = async move { shared.store.fire(sender, event, Some(message)).await };
+    let event = read.and_then(|body: FireRequest| stopping::firing(body, &sender));
+    let event = event.map(|event| Fired { webhook_id: Some(id), ..event }).map_err(|errors| Rejection::Invalid { errors });
+    let work = async move { shared.store.fire(sender, event, Some(once)).await };
     let failed = |_| Failure::edge(edge::INTERNAL, "the server failed; the failure was logged");
-    let woken = to_its_end(work).await.map_err(failed)??;
+    let woken = to_its_end(work).await.map_err(failed)?.map_err(in_words_of_messages)?;
     Ok(HttpResponse::Ok().json(FiredView { woken }))
+}
+
+/// A refusal of a signed message. Its sender sent no `Idempotency-Key`, and would look for one in vain.
+fn in_words_of_messages(error: StoreError) -> Failure {
+    if let StoreError::Rejected(rejection @ Rejection::IdempotencyMismatch) = &error {
+        return Failure::edge(rejection.entry(), "this webhook-id was used with another message");
+    }
+    error.into()
 }
 
 /// A message of Standard Webhooks as an event: its `type` is the name, and its `data` the payload.
@@ -128,7 +137,8 @@ fn standard(Json(mut body): Json) -> Json {
 }
 
 /// Says how far the agent has stopped: it has acknowledged the stop (`quiescing`), or its turn has ended (`suspended`). For the agents that
-/// work on the intent. If the work is being ended, the intent ends with the second one, and keeps the `handoff`.
+/// work on the intent. If the work is being ended, the intent ends with the second one, and keeps the `handoff`. The same call once more gets
+/// the same record, and nothing is written.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/settle", tag = "lifecycle", request_body = SettleRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = StopRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`not_suspended`: the suspension is an open question, or nothing is stopped; `already_resolved`: the stop was resumed before, or is a question that has ended; `not_active`: the intent has ended, or the end of its work has taken the place of this stop; `expired`: its time was over; `not_stopping`: a `handoff` for work that goes on; `version_conflict`"), (status = 422)))]

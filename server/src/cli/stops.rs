@@ -8,7 +8,8 @@ use domain::base::ids::SuspensionId;
 use domain::base::text::visible_line;
 use domain::base::time::rfc3339;
 use domain::suspension::Kind;
-use domain::suspension::stop::{Cause, Mode, OnTimeout, Stage};
+use domain::suspension::at_time::AtTime;
+use domain::suspension::stop::{Cause, Mode, Stage};
 use domain::wire::{StopRecord, StopResolution, SuspensionView};
 use placet::{CallError, IntentId};
 use serde_json::Value;
@@ -88,16 +89,41 @@ async fn resumed(args: &ResumeArgs) -> anyhow::Result<()> {
     done(&record, args.json, "The intent goes on.")
 }
 
-/// The stop with this id, or the open one of the intent with this id.
-async fn stop_named(remote: &Remote, text: &str) -> anyhow::Result<SuspensionId> {
-    let Some(id) = SuspensionId::parse(text) else { bail!("{text:?} is no id of an intent, a pause or a park") };
+/// The thing that an id names: a suspension, or an intent.
+enum Found {
+    Suspension(SuspensionView),
+    /// An intent that is not stopped.
+    NotStopped,
+    /// Nothing that the key may read, as this refusal says.
+    Nothing(CallError),
+}
+
+/// Reads the suspension with this id, or the open stop of the intent with this id.
+async fn found(remote: &Remote, id: SuspensionId) -> anyhow::Result<Found> {
+    let is_unknown = |error: &CallError| matches!(error, CallError::Refused(problem) if problem.is("not_found"));
     match remote.heard(remote.client.suspension_of_any_kind(id)).await {
-        Ok(_) => return Ok(id),
-        Err(CallError::Refused(problem)) if problem.code.as_deref() == Some("not_found") => {}
+        Ok(view) => return Ok(Found::Suspension(view)),
+        Err(error) if is_unknown(&error) => {}
         Err(error) => return Err(remote.failed(error)),
     }
-    let open = remote.heard(remote.client.open_stop(IntentId(id.0))).await.map_err(|error| remote.failed(error))?;
-    Ok(open.context("the intent is neither paused nor parked")?.id)
+    match remote.heard(remote.client.open_stop(IntentId(id.0))).await {
+        Ok(Some(record)) => Ok(Found::Suspension(SuspensionView::Stop(Box::new(record)))),
+        Ok(None) => Ok(Found::NotStopped),
+        Err(error) if is_unknown(&error) => Ok(Found::Nothing(error)),
+        Err(error) => Err(remote.failed(error)),
+    }
+}
+
+/// The id of the stop with this id, or of the open one of the intent with this id.
+async fn stop_named(remote: &Remote, text: &str) -> anyhow::Result<SuspensionId> {
+    let Some(id) = SuspensionId::parse(text) else { bail!("{text:?} is no id of an intent, a pause or a park") };
+    match found(remote, id).await? {
+        Found::Suspension(SuspensionView::Stop(record)) => Ok(record.id),
+        // The server says that a question is not resumed.
+        Found::Suspension(SuspensionView::Question(_)) => Ok(id),
+        Found::NotStopped => bail!("the intent is neither paused nor parked"),
+        Found::Nothing(error) => Err(remote.failed(error)),
+    }
 }
 
 fn done(record: &StopRecord, json: bool, said: &str) -> anyhow::Result<()> {
@@ -111,19 +137,12 @@ fn done(record: &StopRecord, json: bool, said: &str) -> anyhow::Result<()> {
 /// The id is that of an intent that is not stopped.
 pub(super) async fn read(remote: &Remote, text: &str) -> anyhow::Result<Option<StopRecord>> {
     let Some(id) = SuspensionId::parse(text) else { return Ok(None) };
-    match remote.heard(remote.client.suspension_of_any_kind(id)).await {
-        Ok(SuspensionView::Stop(record)) => return Ok(Some(*record)),
-        Ok(SuspensionView::Question(_)) => return Ok(None),
-        Err(CallError::Refused(problem)) if problem.is("not_found") => {}
-        Err(error) => return Err(remote.failed(error)),
-    }
-    match remote.heard(remote.client.open_stop(IntentId(id.0))).await {
-        Ok(Some(record)) => Ok(Some(record)),
-        Ok(None) => {
+    match found(remote, id).await? {
+        Found::Suspension(SuspensionView::Stop(record)) => Ok(Some(*record)),
+        Found::Suspension(SuspensionView::Question(_)) | Found::Nothing(_) => Ok(None),
+        Found::NotStopped => {
             bail!("{text} is the id of an intent that is not stopped; give the id of a question, or of a stop that is over")
         }
-        Err(CallError::Refused(problem)) if problem.is("not_found") => Ok(None),
-        Err(error) => Err(remote.failed(error)),
     }
 }
 
@@ -174,19 +193,14 @@ fn waiting(record: &StopRecord, margins: Margins) -> Vec<String> {
     if let Some(trigger) = conditions.and_then(|conditions| conditions.trigger.as_ref()) {
         lines.extend(trigger.events.iter().map(|name| unbroken(name, "trigger │ ")));
         lines.push(margins.labelled(trigger.provider.as_str(), "from    │ "));
-        lines.push(margins.labelled(&trigger.kind, "kind    │ "));
+        lines.push(unbroken(&trigger.kind, "kind    │ "));
     }
-    let timeout = conditions.and_then(|conditions| conditions.timeout.as_ref());
-    let input = timeout.and_then(|timeout| timeout.input.as_ref());
-    let effect = match timeout.map(|timeout| timeout.on_timeout) {
-        _ if record.kind == Kind::Stopping => "the intent ends",
-        Some(OnTimeout::ResumeWithSummary) => "it goes on, and its agent begins anew with a summary",
-        Some(OnTimeout::ResumeWithInput) if input.is_some() => "it goes on, and its agent gets this input",
-        Some(OnTimeout::ResumeWithInput) => "it goes on, and its agent is told that the time is over",
-        Some(OnTimeout::Fail) | None => "the work is given up",
-    };
+    let at_time = AtTime::of(conditions);
+    let effect = if record.kind == Kind::Stopping { "the intent ends" } else { at_time.in_english() };
     lines.extend(record.expires_at.map(|at| margins.ours(&format!("until {}: then {effect}", rfc3339(at)))));
-    lines.extend(input.map(|input| document(margins, input, "input   │ ")));
+    if let AtTime::Input(input) = at_time {
+        lines.push(document(margins, input, "input   │ "));
+    }
     if record.kind == Kind::Parked && lines.is_empty() {
         lines.push(margins.ours("it waits until its agent, an operator or an admin resumes it"));
     }
@@ -250,7 +264,7 @@ mod tests {
     #[test]
     fn the_conditions_of_a_park_are_plain_lines_in_which_no_name_is_changed() {
         let events = ["docs.example.com", "a\u{200b}b"];
-        let trigger = json!({"kind": "re\u{202e}view", "provider": "webhook", "match": {"events": events}});
+        let trigger = json!({"kind": "build.finished\u{202e}", "provider": "webhook", "match": {"events": events}});
         let timeout = json!({"duration_minutes": 5, "on_timeout": "resume_with_input", "input": {"see": "docs.example.com"}});
         let conditions = json!({"on_event": "cli.ev", "trigger": trigger, "timeout": timeout});
         let shown = whole(&record(&json!({"conditions": conditions, "expires_at": "2026-11-24T08:05:00.000000Z"})), WIDE);
@@ -263,8 +277,8 @@ mod tests {
             "trigger │ docs.example.com",
             "trigger │ a⟨U+200B⟩b",
             "from    │ webhook",
-            "kind    │ re⟨U+202E⟩view",
-            "until 2026-11-24T08:05:00.000000Z: then it goes on, and its agent gets this input",
+            "kind    │ build.finished⟨U+202E⟩",
+            "until 2026-11-24T08:05:00.000000Z: then it goes on, and its agent gets the input that it set",
             "input   │ {\"see\":\"docs.example.com\"}",
         ];
         assert_eq!(shown.lines().collect::<Vec<_>>(), expected);

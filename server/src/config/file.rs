@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use domain::suspension::FallbackPolicy;
 use domain::suspension::retry::PartialRetryPolicy;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use store::postgres::Address;
+use url::Url;
 
 use super::channels::ChannelsSection;
 use super::environment::secret_file;
@@ -97,18 +99,23 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds a secret, or an address that may contain one: that of the mail server, a webhook or a PostgreSQL database. A
-/// file that cannot be understood counts as one that holds a secret.
+/// Whether a file holds a secret, or an address that may contain one: an address of the mail server or of PostgreSQL with a password, or the
+/// address of a webhook. A file or an address that cannot be understood counts as one that holds a secret.
 pub fn holds_secret(path: &Path) -> bool {
-    let postgres = |url: &String| url.starts_with("postgres");
+    let of_mails = |url: &SecretString| {
+        let url = url.expose_secret();
+        !url.is_empty() && Url::parse(url).map_or(true, |url| url.password().is_some())
+    };
+    let of_postgres =
+        |url: &String| url.starts_with("postgres") && Address::parse(url).as_ref().map_or(true, Address::has_password);
     read_file(path).map_or(true, |file| {
-        file.smtp_url.is_some()
+        file.smtp_url.as_ref().is_some_and(of_mails)
             || !file.channels.webhook.is_empty()
             || file.log.names_addresses()
             || file.wake.names_addresses()
             || file.events.holds_secret()
             || file.login.holds_secret()
-            || file.database_url.as_ref().is_some_and(postgres)
+            || file.database_url.as_ref().is_some_and(of_postgres)
     })
 }
 
@@ -125,4 +132,30 @@ pub fn secret_files(path: &Path) -> Vec<PathBuf> {
         of_endpoints.chain(file.login.secret_file()).collect()
     };
     read_file(path).map_or_else(|_| Vec::new(), of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The doctor fails a file with a secret that others can read: an address without a password must not fail it.
+    #[test]
+    fn only_an_address_with_a_password_is_a_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("placet.toml");
+        for (text, expected) in [
+            ("smtp_url = 'smtp://127.0.0.1:25'", false),
+            ("smtp_url = 'smtps://placet@mail.example.com?tls=required'", false),
+            ("smtp_url = 'smtps://placet:hunter2@mail.example.com'", true),
+            ("smtp_url = 'hunter2'", true),
+            ("database_url = 'sqlite://placet.db'", false),
+            ("database_url = 'postgres://placet@127.0.0.1/placet'", false),
+            ("database_url = 'postgres://placet:hunter2@127.0.0.1/placet'", true),
+            ("database_url = 'postgres://127.0.0.1/placet?user=placet&password=hunter2'", true),
+            ("smtp_url = ", true),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(holds_secret(&file), expected, "{text}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, BytesMut};
 use actix_web::{HttpMessage, HttpRequest};
-use domain::base::field::{FieldError, UNSUPPORTED};
+use domain::base::field::{EMPTY, FieldError, UNSUPPORTED};
 use domain::base::json;
 use domain::base::name;
 use domain::people::principal::Principal;
@@ -166,6 +166,11 @@ fn field(path: &str, message: &str) -> String {
     let named =
         message.split('`').nth(1).filter(|_| message.starts_with("missing field") || message.starts_with("unknown field"));
     match (path, named) {
+        // The path already ends in the dot before the name.
+        (path, Some("")) => match path.trim_end_matches('.') {
+            "" => EMPTY.to_owned(),
+            above => format!("{above}.{EMPTY}"),
+        },
         ("." | "", Some(name)) => name.to_owned(),
         // The path of an unknown field already ends in its name.
         (path, Some(name)) if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),

@@ -20,16 +20,22 @@ use super::shared::Shared;
 /// The scope of the ids of signed messages.
 const SCOPE: &str = "signed message";
 
+/// A message whose sender is known.
+pub(crate) struct Signed {
+    /// The sender.
+    pub(crate) sender: Principal,
+    /// The message as one that counts once.
+    pub(crate) once: Idempotency,
+    /// Its `webhook-id`.
+    pub(crate) id: String,
+}
+
 /// Reads a message, finds its sender, takes a place for the work on it, and leaves the body and the place with the request.
 ///
 /// # Errors
 ///
 /// 401 for every message that no sender has signed, and the refusals of a body and of an overloaded server.
-pub(crate) async fn verified(
-    request: &HttpRequest,
-    payload: Payload,
-    shared: &Data<Shared>,
-) -> Result<(Principal, Idempotency), Failure> {
+pub(crate) async fn verified(request: &HttpRequest, payload: Payload, shared: &Data<Shared>) -> Result<Signed, Failure> {
     let too_many = |seconds| Failure::too_many("this address has presented too many invalid keys", seconds);
     let refuse = || match shared.rates.bad_key(request.peer_addr().map(|from| from.ip())) {
         Ok(()) => unauthorized(),
@@ -49,9 +55,10 @@ pub(crate) async fn verified(
     let sender = shared.doors.senders.iter().find(|sender| sender.has_signed(message, now)).ok_or_else(refuse)?;
     let principal = Principal::sender(sender.name());
     let body_hash = Sha256::digest(&body.bytes).into();
-    let message = Idempotency { key_hash: key_hash(&principal, SCOPE, id), body_hash };
+    let once = Idempotency { key_hash: key_hash(&principal, SCOPE, id), body_hash };
+    let signed = Signed { sender: principal, once, id: id.to_owned() };
     let place = shared.admission.enter(Class::Write).await?;
     request.extensions_mut().insert(body);
     request.extensions_mut().insert(place);
-    Ok((principal, message))
+    Ok(signed)
 }

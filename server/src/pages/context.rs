@@ -254,8 +254,6 @@ pub(super) enum FieldKind {
     Text,
     /// Several lines, for a long text.
     Textarea,
-    /// Several lines, for a text that may be short but is not at first.
-    Lines,
     /// A JSON number.
     Number,
     /// A box to tick.
@@ -444,7 +442,7 @@ impl Field {
             | FieldKind::Listed(_)
             | FieldKind::Many(_) => Ok(Some(json!(trimmed))),
             // A browser sends line breaks as CR LF; the agent gets the text that the person saw.
-            FieldKind::Textarea | FieldKind::Lines => Ok(Some(json!(typed.replace("\r\n", "\n")))),
+            FieldKind::Textarea => Ok(Some(json!(typed.replace("\r\n", "\n")))),
             FieldKind::Number => match number::read(trimmed, language) {
                 Ok(number) => Ok(Some(number)),
                 Err(Unread::NoNumber) => Err(FieldProblem::Rule(language.must_be_a_number().to_owned())),

@@ -107,8 +107,6 @@ fn shown(field: &form::Field, language: Language) -> Field {
 fn kind(field: &form::Field) -> FieldKind {
     match &field.kind {
         Kind::Text { format: None, .. } if field.is_long_text() => FieldKind::Textarea,
-        // One line would hide the end of a text that the agent has put there.
-        Kind::Text { .. } if begins_long(field) => FieldKind::Lines,
         Kind::Text { format, .. } => {
             let (input, keyboard) = match format {
                 None | Some(Format::DateTime) => ("text", "text"),
@@ -127,12 +125,6 @@ fn kind(field: &form::Field) -> FieldKind {
         }
         Kind::Many { options, .. } => FieldKind::Many(choosable(field, options)),
     }
-}
-
-/// Whether the text that stands in a field at first is too long for one line.
-fn begins_long(field: &form::Field) -> bool {
-    let text = field.default.as_ref().and_then(serde_json::Value::as_str);
-    text.is_some_and(overflows)
 }
 
 /// Whether a control of one line would hide the end of a text on a small phone. The end would then be sent unseen.
@@ -202,6 +194,12 @@ impl Field {
     pub(super) fn has_hint(&self) -> bool {
         !self.description.is_empty() || !self.hint.is_empty()
     }
+
+    /// The keyboard of a phone for an address, if the field is for one. A control of several lines has no type that would bring it up.
+    pub(super) fn keyboard_for_addresses(&self) -> Option<&'static str> {
+        let FieldKind::Line { keyboard, .. } = &self.kind else { return None };
+        Some(*keyboard).filter(|keyboard| matches!(*keyboard, "email" | "url"))
+    }
 }
 
 impl Choosable {
@@ -256,20 +254,14 @@ mod tests {
 
     /// The person sends a default with one press, so its end must not stand out of sight behind the edge of one line.
     #[test]
-    fn a_default_that_one_line_would_cut_gets_several() {
-        let text = |length: usize| json!({"type": "string", "maxLength": 200, "default": "x".repeat(length)});
-        let schema = schema(&json!({"type": "object", "properties": {
-            "fits": text(ONE_LINE_MAX), "long": text(ONE_LINE_MAX + 1),
-            "lines": {"type": "string", "pattern": "^a", "default": "a\nb"},
-            "wide": {"type": "string", "maxLength": 200, "default": "Ｗ".repeat(24)},
-            "mail": {"type": "string", "format": "email", "default": "x".repeat(20) + "@example.com"},
-            "tab": {"type": "string", "maxLength": 200, "default": "thanks\tpay"},
-            "capitals": {"type": "string", "maxLength": 200, "default": "MAXIMILIAN AG"},
-        }, "x-order": ["fits", "long", "lines", "wide", "mail", "tab", "capitals"]}));
-        let fields = Fields::of_schema(&schema, Language::English).fields;
-        let is_line: Vec<bool> = fields.iter().map(|field| matches!(field.kind, FieldKind::Line { .. })).collect();
-        assert_eq!(is_line, [true, false, false, false, false, false, false]);
-        assert!(!overflows(&"W".repeat(10)) && overflows(&"W".repeat(11)) && overflows("a\u{2003}b"));
+    fn a_text_that_one_line_would_cut_overflows() {
+        for fits in ["x".repeat(ONE_LINE_MAX), "W".repeat(ONE_LINE_MAX / 2), String::new()] {
+            assert!(!overflows(&fits), "{fits:?}");
+        }
+        let [long, wide] = ["x".repeat(ONE_LINE_MAX + 1), "Ｗ".repeat(24)];
+        for cut in [&*long, &*wide, "a\nb", "a\rb", "thanks\tpay", "MAXIMILIAN AG", "a\u{2003}b"] {
+            assert!(overflows(cut), "{cut:?}");
+        }
     }
 
     #[test]

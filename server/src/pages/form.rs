@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix_web::HttpRequest;
 use domain::base::ids::SuspensionId;
-use domain::base::text::{is_visible, truncated, visible};
+use domain::base::text::{is_visible, quoted, visible};
 use domain::base::words::Language;
 use domain::suspension::demand::{COMMENT, COMMENT_BYTES_MAX};
 use domain::suspension::evidence::Evidence;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use store::{LinkView, Typist};
 
 use super::Pages;
-use super::context::{FIELD_PREFIX, label};
+use super::context::FIELD_PREFIX;
 use super::drafts::{DraftButton, SAVE, TAKE};
 use super::fields;
 use super::hands::{HandButton, TypedHands};
@@ -140,8 +140,14 @@ impl Form {
 
     /// Why the form is refused if a field came twice: nothing says which of the two texts the person means.
     pub(super) fn sent_twice(&self, link: &LinkView, language: Language) -> Option<FormError> {
-        let errors: Vec<FieldError> = self.repeated.iter().map(|posted| sent_twice(posted, link, language)).collect();
-        (!errors.is_empty()).then_some(FormError::NeedsChange(errors))
+        let mut titles: Vec<String> = Vec::new();
+        for title in self.repeated.iter().filter_map(|posted| title(posted, link, language)) {
+            // Each box of a field with several options came under a name of its own.
+            if !titles.contains(&title) {
+                titles.push(title);
+            }
+        }
+        (!self.repeated.is_empty()).then_some(FormError::CameTwice(titles))
     }
 
     /// The answer in the form, by the kind of answer that the question expects.
@@ -238,25 +244,29 @@ impl Form {
     }
 }
 
-/// The error at a field that came twice.
-fn sent_twice(posted: &str, link: &LinkView, language: Language) -> FieldError {
-    let name = posted.strip_prefix(FIELD_PREFIX).unwrap_or(posted);
-    let editable = || link.question.proposal.as_ref()?.editable.as_deref();
-    let schema = link.suspension.schema.as_deref().or_else(editable);
-    let shape = schema.and_then(|schema| schema.shape().ok()).unwrap_or_default();
-    let field = shape.fields().find(|field| field.owns(name));
-    let words = match (posted, field) {
-        (_, Some(field)) => fields::named(field.title.as_deref(), &field.name),
-        ("value", None) => language.your_answer().to_owned(),
-        (COMMENT, None) => language.comment().to_owned(),
-        (REASON, None) => language.reason_for_a_no().to_owned(),
-        (_, None) => label(name),
+/// The title that the page gives a field with this name; `None` if the page shows no field under it.
+fn title(posted: &str, link: &LinkView, language: Language) -> Option<String> {
+    let title = match posted {
+        "value" => language.your_answer().to_owned(),
+        COMMENT => language.comment().to_owned(),
+        REASON => language.reason_for_a_no().to_owned(),
+        posted => titled(posted.strip_prefix(FIELD_PREFIX)?, link, language)?,
     };
-    FieldError {
-        name: field.map_or_else(|| name.to_owned(), |field| field.pointer.clone()),
-        label: truncated(&words, LABEL_CHARS_MAX),
-        problem: FieldProblem::Rule(language.was_sent_twice().to_owned()),
+    Some(quoted(&title, LABEL_CHARS_MAX))
+}
+
+/// The title of a field of the agent.
+fn titled(name: &str, link: &LinkView, language: Language) -> Option<String> {
+    let editable = || link.question.proposal.as_ref()?.editable.as_deref();
+    if let Some(schema) = link.suspension.schema.as_deref().or_else(editable) {
+        let shape = schema.shape().ok()?;
+        return shape.fields().find(|field| field.owns(name)).map(|field| fields::named(field.title.as_deref(), &field.name));
     }
+    if link.suspension.response_type != ResponseType::Form {
+        return None;
+    }
+    let fields = Fields::from_context(&Value::Object(link.question.context.clone()), language).fields;
+    fields.into_iter().find(|field| field.name == name).map(|field| field.label)
 }
 
 #[cfg(test)]
@@ -269,7 +279,7 @@ mod tests {
         let mut form = Form::read(b"value=approve&comment=a%E2%80%AEb&field./n=x%0D%0A%0D%0A%0D%0A%0D%0Ay");
         assert!(form.mark_what_is_hidden());
         assert_eq!((form.value.as_deref(), form.comment.as_str()), (Some("approve"), "a⟨U+202E⟩b"));
-        assert_eq!(form.fields["/n"], "x\n⟨3 empty lines⟩\ny");
+        assert_eq!(form.fields["/n"], "x\n⟨3 × ↵⟩\ny");
         assert!(!form.mark_what_is_hidden(), "what is marked is seen");
     }
 

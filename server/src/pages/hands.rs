@@ -11,7 +11,7 @@ use domain::suspension::assignees::{ASSIGNEES_MAX, Assignees};
 use domain::wire::{DelegateRequest, ReassignRequest};
 use store::{LinkView, Request, Target, Unreadable};
 
-use super::view::{FormError, HandRefused, HandsShown, line};
+use super::view::{FormError, HandRefused, HandsShown, LoginNeeded, line};
 
 /// The texts that were typed about other people.
 #[derive(Debug, Clone, Copy)]
@@ -63,19 +63,34 @@ impl HandButton {
             Self::Reassign => entry(field, "people", &named.people).or_else(|| entry(field, "groups", &named.groups)),
             Self::Claim | Self::Release | Self::Delegate => (field == "to").then_some(typed.to),
         };
-        let refused = |error: &FieldError| HandRefused {
-            name: name(&error.field).map(line).filter(|name| !name.is_empty()),
-            rule: match (self, &*error.rule) {
-                (_, "count") if error.field.starts_with("quorum") => "quorum".to_owned(),
-                (Self::Delegate, "format") => "address".to_owned(),
-                (_, rule) => rule.to_owned(),
-            },
-            reason: visible_line(&error.message),
-        };
-        let refused = errors.iter().take(ASSIGNEES_MAX).map(refused).collect();
+        let mut refused: Vec<HandRefused> = Vec::new();
+        for error in errors.iter().take(ASSIGNEES_MAX) {
+            let name = name(&error.field).map(line).filter(|name| !name.is_empty());
+            let rule = self.rule(error);
+            // One sentence is enough for all names that break the same rule.
+            match refused.iter_mut().find(|same| name.is_some() && !same.names.is_empty() && same.rule == rule) {
+                Some(same) => same.names.extend(name),
+                None => refused.push(HandRefused {
+                    names: name.into_iter().collect(),
+                    rule: rule.to_owned(),
+                    reason: visible_line(&error.message),
+                }),
+            }
+        }
         match self {
             Self::Reassign => FormError::NotReassigned(refused),
             Self::Claim | Self::Release | Self::Delegate => FormError::NotHanded(refused),
+        }
+    }
+
+    /// The rule that is broken, by the name that it has among the words of the page. Where one person is named, the page speaks of no group.
+    fn rule(self, error: &FieldError) -> &str {
+        match (self, &*error.rule) {
+            (_, "count") if error.field.starts_with("quorum") => "quorum",
+            (Self::Delegate, "format") => "address",
+            (Self::Delegate, "unknown") => "no_person",
+            (Self::Delegate, "assigned") => "outside",
+            (_, rule) => rule,
         }
     }
 }
@@ -94,7 +109,7 @@ fn typed_assignees(typed: &str) -> Assignees {
 }
 
 /// In whose hands the question is, for the page.
-pub(super) fn hands(link: &LinkView, typed: TypedHands<'_>) -> HandsShown {
+pub(super) fn hands(link: &LinkView, typed: TypedHands<'_>, login: Option<LoginNeeded>) -> HandsShown {
     let hands = &link.suspension.hands;
     let reader = link.recipient.to_lowercase();
     HandsShown {
@@ -104,5 +119,6 @@ pub(super) fn hands(link: &LinkView, typed: TypedHands<'_>) -> HandsShown {
         left_to: hands.handed.iter().rev().find(|handed| handed.from == reader).map(|handed| handed.to.clone()),
         to: typed.to.to_owned(),
         who: typed.who.to_owned(),
+        login,
     }
 }

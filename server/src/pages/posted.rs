@@ -1,7 +1,7 @@
 //! The fields of a form, as a browser posts them.
 //!
 //! Guarantee: a form says one thing, and no order of its fields decides which. Mechanism: each page reads its forms with [`Posted`], which
-//! names the fields that came again. Failure: nothing is done, and a page shows what was typed, with the first text of that field.
+//! names the fields that came again. Failure: nothing is done, and a page shows what was typed, with the first text of each field.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::Pages;
-use super::view::{Again, Trouble, TroublePage, Typed};
+use super::view::{Again, Leads, Page, Trouble, TroublePage, Typed};
 
 /// How many fields that came again are named. A person sends none.
 const REPEATED_MAX: usize = 10;
@@ -42,13 +42,17 @@ impl<'a> Posted<'a> {
 }
 
 impl Pages {
-    /// The page for a form with a field twice: what was typed, to be sent again once it was checked.
+    /// The page for a form with a field twice. If the page can show that field, the form can be checked and sent again.
     pub(super) fn came_twice(&self, request: &HttpRequest, posted: &Posted<'_>) -> HttpResponse {
         let nonce = posted.fields.iter().find(|(name, _)| name == "nonce").map_or("", |(_, nonce)| &**nonce);
         let typed = posted.fields.iter().filter(|(name, _)| name != "nonce").take(SHOWN_MAX);
-        let typed = typed.map(|(name, text)| Typed { name: name.to_string(), text: text.to_string() }).collect();
-        let again = Again { form_action: request.path().to_owned(), nonce: nonce.to_owned(), typed, hidden: Vec::new() };
-        let page = TroublePage::new(self.plain(), Trouble::CameTwice, Some(again));
+        let typed = typed.map(|(name, text)| Typed { name: name.to_string(), text: text.to_string() });
+        let (typed, hidden): (Vec<Typed>, Vec<Typed>) = typed.partition(Typed::is_seen);
+        // A person cannot say that the first text is right of a field that the page does not show.
+        let is_seen = posted.repeated.iter().all(|name| name == "nonce" || typed.iter().any(|typed| typed.name == *name));
+        let again = Again { form_action: request.path().to_owned(), nonce: nonce.to_owned(), typed, hidden };
+        let leads = if self.brought_session(request).is_some() { Leads::Inbox(None) } else { Leads::Nowhere };
+        let page = TroublePage::new(Page { leads, ..self.plain() }, Trouble::CameTwice, is_seen.then_some(again));
         self.page(StatusCode::UNPROCESSABLE_ENTITY, page.render())
     }
 }

@@ -134,6 +134,7 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
     let rows = shape.fields().map(|field| row(field, &base, &typed, language)).collect();
     let edits = shape.fields().map(|field| row(field, &original, &base, language)).filter(|row| row.is_changed).collect();
     let edited_by = proposal.edited_by(counted).map(|counted| (counted.person.clone(), counted.at));
+    let is_own_edit = edited_by.as_ref().is_some_and(|(editor, _)| editor.eq_ignore_ascii_case(&link.recipient));
     let is_editor = |person: &str| edited_by.as_ref().is_some_and(|(editor, _)| editor == person);
     let approving = counted.iter().filter(|counted| counted.may_answer && !proposal.is_refused_by(&counted.value));
     let approved_by = approving.map(|counted| counted.person.as_str());
@@ -145,6 +146,7 @@ pub(super) fn shown(link: &LinkView, form: &Form, is_typed: bool, language: Lang
         refuses: !proposal.refusing.is_empty(),
         rows,
         edited_by,
+        is_own_edit,
         edits,
         approved_by,
         based_on: digest(current),

@@ -183,6 +183,15 @@ impl Way {
         })
     }
 
+    /// The login that the person needs before choosing who answers; `None` if the question needs none, or if the person has logged in. A
+    /// passkey does not replace it: it signs answers alone.
+    pub(super) fn needs_login_for_hands(&self, link: &LinkView) -> Option<LoginNeeded> {
+        if link.question.required_assurance.is_none() || self.session().is_some() {
+            return None;
+        }
+        Some(if link.is_listed { LoginNeeded::At(login_to(link.suspension.id)) } else { LoginNeeded::Unlisted })
+    }
+
     /// The history of the question so far, for a person who came by a session. The page is shown without it if it cannot be read.
     pub(super) async fn timeline(&self, link: &LinkView, shared: &Shared) -> Option<Box<Timeline>> {
         let Self::Session { session, id } = self else { return None };

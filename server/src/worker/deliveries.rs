@@ -457,8 +457,9 @@ fn demands(delivery: &LeasedDelivery, language: Language) -> Vec<String> {
     let needs_login = question.required_assurance.is_some_and(|required| required < RequiredAssurance::Passkey);
     let login = needs_login.then_some(language.answer_needs_login());
     let comment = question.comment_on_refusal.as_ref().map(|_| language.refusal_needs_comment());
+    let risk = question.risk.map(|risk| risk.sentence(language));
     let grounds = question.grounds.iter().flat_map(|grounds| grounds.in_a_message(language));
-    quorum.into_iter().chain(login.into_iter().chain(comment).chain(grounds).map(str::to_owned)).collect()
+    quorum.into_iter().chain(login.into_iter().chain(comment).chain(risk).chain(grounds).map(str::to_owned)).collect()
 }
 
 /// The reason of this message: a person is asked, asked again, or asked because others did not answer.

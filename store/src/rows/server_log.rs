@@ -32,4 +32,6 @@ pub(crate) trait WriteServerLog {
 pub(crate) trait ReadServerLog {
     /// The events behind number `after`, oldest first.
     fn server_events(&mut self, after: u64, limit: u32) -> RowsResult<Vec<Sealed>>;
+    /// The numbers and the types of the events behind number `after`, newest first.
+    fn newest_server_events(&mut self, after: i64, limit: u32) -> RowsResult<Vec<(i64, String)>>;
 }

@@ -1,14 +1,14 @@
 //! The mails to admins about questions that too few people are left to answer.
 //!
 //! Guarantee: each listed admin gets one mail about a question, also if the question comes within reach and out of it again. Mechanism: a row
-//! for each question and admin, which stays at least until the question ends; its mail is leased, handed over, and recorded. A mail that has
-//! not left when the question is within reach again is dropped with its row, so that admins hear of the next time. Failure: a crash after the
-//! mail was handed over sends it once more.
+//! for each question and admin, which stays until the question ends; its mail is leased, handed over, and recorded. A mail that has not left
+//! when the question is within reach again is dropped with its row, so that admins hear of the next time. Failure: a crash after the mail was
+//! handed over sends it once more.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::PersonId;
 use domain::people::person::Person;
 use domain::people::principal::Role;
@@ -36,8 +36,13 @@ pub(crate) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResul
     let row = rows.reads().suspension_at(rid)?;
     // This locks the intent on PostgreSQL, so that no other server queues mails about the same question.
     load_of(rows, &row)?;
-    let (row, now) = (rows.reads().suspension_at(rid)?, env.clock.now());
-    if row.suspension.ending.is_some() || row.suspension.is_expired(now) || rows.reads().is_alerted(rid)? {
+    let (mut row, now) = (rows.reads().suspension_at(rid)?, env.clock.now());
+    if row.suspension.ending.is_some() || row.suspension.is_expired(now) {
+        return Ok(0);
+    }
+    if rows.reads().is_alerted(rid)? {
+        // An older server queues mails without the mark.
+        mark(rows, rid, &mut row)?;
         return Ok(0);
     }
     let question = rows.reads().question(&row)?;
@@ -49,36 +54,73 @@ pub(crate) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResul
         let alert = AlertRow { suspension: rid, person: admin.id, due_at: Some(now), tries: 0, lease: None };
         rows.insert_alert(&alert)?;
     }
+    if !admins.is_empty() {
+        mark(rows, rid, &mut row)?;
+    }
     Ok(admins.len() as u64)
 }
 
-/// Leases mails that are due. A mail about a question that has ended or that enough people can answer again, or to a person who is no admin
-/// any more, is not sent.
-pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Vec<LeasedAlert>> {
+/// Marks a question as one with mails. The end of the question deletes their rows; the ends of other questions need not look for any.
+fn mark<R: Rows>(rows: &mut R, rid: i64, row: &mut SuspensionRow) -> RowsResult<()> {
+    if row.suspension.hands.has_alerts {
+        return Ok(());
+    }
+    row.suspension.hands.has_alerts = true;
+    rows.save_hands(rid, &row.suspension.hands)
+}
+
+/// The questions, by their rows, about which mails are due; each with the result of [`keeps_owner_out`].
+pub(crate) type Reach = HashMap<i64, Option<bool>>;
+
+/// Reads the questions about which mails are due.
+///
+/// To read who can answer a question may take long, so this is no part of the transaction that leases the mails: answers wait for that.
+pub(crate) fn reach<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<Reach> {
+    let mut reach = Reach::new();
+    for alert in due(rows, now)? {
+        if let Entry::Vacant(unknown) = reach.entry(alert.suspension) {
+            let row = rows.suspension_at(alert.suspension)?;
+            unknown.insert(keeps_owner_out(rows, &row)?);
+        }
+    }
+    Ok(reach)
+}
+
+/// The first mails that are due.
+fn due<R: ReadRows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<Vec<AlertRow>> {
+    let mut queued = rows.queued_alerts(ALERTS_PER_UNIT)?;
+    queued.retain(|alert| alert.due_at.is_some_and(|due_at| due_at <= now));
+    Ok(queued)
+}
+
+/// Leases mails that are due, about the questions in `reach`. A mail about a question that has ended, or that enough people could answer again
+/// when `reach` was read, or to a person who is no admin any more, is not sent.
+pub(crate) fn lease<R: Rows>(rows: &mut R, env: &Env<'_>, reach: &Reach) -> RowsResult<Vec<LeasedAlert>> {
     let now = env.clock.now();
-    let is_due = |alert: &AlertRow| alert.due_at.is_some_and(|due_at| due_at <= now);
-    if !rows.reads().queued_alerts(1)?.iter().any(is_due) || hold(rows.reads(), env.watch)?.is_some() {
+    if hold(rows.reads(), env.watch)?.is_some() {
         return Ok(Vec::new());
     }
     // The log's row is locked, so that two servers do not lease one mail.
     server_log::begin(rows, env)?;
-    let (mut leased, mut reach) = (Vec::new(), HashMap::new());
-    for mut alert in rows.reads().queued_alerts(ALERTS_PER_UNIT)? {
-        if !is_due(&alert) {
-            break;
-        }
+    let mut leased = Vec::new();
+    for mut alert in due(rows.reads(), now)? {
+        // A mail that has become due since the questions were read is leased by the next call.
+        let Some(known) = reach.get(&alert.suspension) else { continue };
         let row = rows.reads().suspension_at(alert.suspension)?;
+        if row.suspension.ending.is_some() {
+            // Its end has left them: an older server queued them, and does not mark the question.
+            rows.delete_alerts(alert.suspension)?;
+            continue;
+        }
         let admin = rows.reads().person(alert.person)?.filter(|person| person.role == Role::Admin);
-        let Some(admin) = admin.filter(|_| row.suspension.ending.is_none()) else {
+        let Some(admin) = admin else {
             (alert.due_at, alert.lease) = (None, None);
             rows.update_alert(&alert)?;
             continue;
         };
-        let keeps_owner_out = match reach.entry(alert.suspension) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(unknown) => *unknown.insert(keeps_owner_out(rows.reads(), &row)?),
-        };
-        let Some(keeps_owner_out) = keeps_owner_out else {
+        // People may have left since the question was read. A mail that is dropped by mistake would be queued again only minutes later.
+        let found = if known.is_some() { *known } else { keeps_owner_out(rows.reads(), &row)? };
+        let Some(keeps_owner_out) = found else {
             rows.delete_alert(alert.suspension, alert.person)?;
             continue;
         };

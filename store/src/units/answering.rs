@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::hands::{self, hold};
 use super::loaded::{Answering, Loaded};
-use crate::assigning::{answerer, holders, look_again, owns};
+use crate::assigning::{Met, answerer, holders, look_again, owns};
 use crate::request::Request;
 use crate::rows::RowsResult;
 use crate::rows::prelude::*;
@@ -52,9 +52,10 @@ pub(super) fn load<R: Rows>(rows: &mut R, loaded: &mut Loaded, request: &Request
             hold(rows, people, &groups)?;
             answering.answerer = answerer(rows.reads(), &address)?;
         }
-        answering.holders = holders(rows.reads(), &answering.hands)?;
+        let mut met = Met::default();
+        answering.holders = holders(rows.reads(), &mut met, &answering.hands)?;
         if let Some(open) = loaded.intent.opened_mut(id) {
-            look_again(rows.reads(), &mut open.counted, Some(&assignees), (&answering.hands, &answering.holders))?;
+            look_again(rows.reads(), &mut met, &mut open.counted, Some(&assignees), &answering.hands)?;
         }
         answering.assignees = Some(assignees);
     }

@@ -43,6 +43,7 @@ pub(crate) fn pause<R: Rows>(
             | StopRefusal::NoHandoff
             | StopRefusal::StatusIsHeld
             | StopRefusal::NothingBegins
+            | StopRefusal::ParkedOtherwise
             | StopRefusal::HearsNothing { .. }
             | StopRefusal::TurnIsOver { .. }) => Err(Rejection::Stop(Box::new(other))),
         },

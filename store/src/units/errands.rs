@@ -21,16 +21,16 @@ use domain::suspension::errand::Via;
 use domain::suspension::stop_refusal::StopRefusal;
 
 use super::create::begin;
-use super::execute::{execute, execute_on};
+use super::execute::{execute, execute_on, warned_before};
 use super::loaded::load;
 use super::log::append;
 use super::{allowance, outcome::kept_under, pushes};
 use crate::drafts::permitted;
 use crate::matter::{Heard, Matter, NewErrand, NewMessage, context_of, matter_of};
 use crate::reads;
-use crate::request::{Idempotency, NewIntent, Precondition, Request, Target, Unreadable};
+use crate::request::{Idempotency, NewIntent, Outcome, Precondition, Request, Target, Unreadable};
 use crate::rows::prelude::*;
-use crate::rows::{Decided, IntentRow, RowsResult};
+use crate::rows::{Decided, IntentRow, RowsError, RowsResult};
 use crate::stopped::open_stop;
 use crate::surroundings::Env;
 
@@ -50,7 +50,10 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
         }
         let asked = rows.reads().suspension_at(suspension)?;
         let asked_for = rows.reads().intent_at(asked.intent)?.intent.id;
-        return matter_of(rows.reads(), principal, asked_for, (now, env.watch));
+        let question = rows.reads().question(&asked)?;
+        let warnings = errand.asked.as_ref().map(|suspend| warned_before(suspend, &asked.suspension, &question));
+        let matter = matter_of(rows.reads(), principal, asked_for, (now, env.watch))?;
+        return Ok(matter.map(|matter| Matter { warnings: warnings.unwrap_or_default(), ..matter }));
     }
     if let Err(rejection) = allowance::admit(rows, env, principal, Action::CreateIntent, None, now)? {
         return Ok(Err(rejection));
@@ -71,15 +74,18 @@ pub(crate) fn ask<R: Rows>(rows: &mut R, env: &Env<'_>, errand: &NewErrand) -> D
     // The intent may not stay without its question, nor the question without its endpoint.
     rows.whole_or_nothing(|rows| {
         begin(rows, env, principal, &NewIntent { id: errand.id, status: Status::Active, body }, (None, &[]), now)?;
-        if let Err(rejection) = execute(rows, env, &request)? {
-            return Ok(Err(rejection));
-        }
+        let warnings = match execute(rows, env, &request)? {
+            Ok(Outcome::Suspension { record, .. }) => record.warnings,
+            Ok(_) => return Err(RowsError::Inconsistent("a question has another outcome")),
+            Err(rejection) => return Ok(Err(rejection)),
+        };
         if let Some(push) = &errand.push
             && let Err(rejection) = pushes::create(rows, env, principal, push)?
         {
             return Ok(Err(rejection));
         }
-        matter_of(rows.reads(), principal, errand.id, (now, env.watch))
+        let matter = matter_of(rows.reads(), principal, errand.id, (now, env.watch))?;
+        Ok(matter.map(|matter| Matter { warnings, ..matter }))
     })
 }
 

@@ -530,7 +530,10 @@ fn admit<R: Rows>(
         let mut row = if loaded.intent.is_grouped { in_portfolios(rows.reads(), row)? } else { row };
         row.suspension.counted = assigning::counted(rows.reads(), &row)?;
         let question = rows.reads().question(&row)?;
-        let warnings = warned_before(request, &row.suspension, &question);
+        let warnings = match &request.command {
+            Ok(Command::Suspend(suspend)) => warned_before(suspend, &row.suspension, &question),
+            Ok(_) | Err(_) => Vec::new(),
+        };
         let record = Box::new(SuspensionRecord { warnings, ..record_of(rows.reads(), &row, &question)? });
         return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
     }
@@ -541,9 +544,8 @@ fn admit<R: Rows>(
 }
 
 /// The warnings of the first reply, which may have been lost: a repeated request gets them again.
-fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> Vec<String> {
-    let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
-    let mut suspend = (**suspend).clone();
+pub(super) fn warned_before(suspend: &Suspend, asked: &Suspension, question: &Question) -> Vec<String> {
+    let mut suspend = suspend.clone();
     let wanted = std::mem::replace(&mut suspend.question, question.clone());
     suspend.warn_of_assignees(&wanted);
     suspend.warn_of_demand(wanted.required_assurance, question.required_assurance);

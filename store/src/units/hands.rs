@@ -17,7 +17,7 @@ use domain::wire::SuspensionRecord;
 
 use super::loaded::{Answering, Loaded};
 use crate::Outcome;
-use crate::assigning::{ONLY_OWNERS, answerer, as_it_counts, could_answer, holders, owns};
+use crate::assigning::{Met, ONLY_OWNERS, answerer, as_it_counts, could_answer, holders, owns};
 use crate::request::Request;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
@@ -45,7 +45,7 @@ pub(super) fn load_for<R: Rows>(rows: &mut R, loaded: &mut Loaded, hand: &Hand, 
             answering.ownership = Ownership::Own;
         }
     }
-    answering.holders = holders(rows.reads(), &answering.hands)?;
+    answering.holders = holders(rows.reads(), &mut Met::default(), &answering.hands)?;
     loaded.answering = answering;
     Ok(())
 }

@@ -415,6 +415,9 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     if !rows.end_suspension(rid, ended, loaded.row.last_event)? {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
+    if loaded.suspension_row(id)?.suspension.hands.has_alerts {
+        rows.delete_alerts(rid)?;
+    }
     let mut hands = drafts::end(rows, loaded.suspension_row(id)?, resolution)?;
     let ends_unanswered = ended.quorum.is_some() && resolution != Resolution::Responded;
     hands.was_answered = ends_unanswered && !rows.reads().answers(rid)?.is_empty();
@@ -431,7 +434,6 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     inbox::end(rows, loaded, id, event)?;
     if ended.quorum.is_some() {
         rows.delete_answers(rid)?;
-        rows.delete_alerts(rid)?;
     }
     let known = rows.reads().deliveries(rid)?;
     settle_waiting(rows, known, now)?;

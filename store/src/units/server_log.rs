@@ -7,13 +7,19 @@
 
 use domain::base::name::SERVER;
 use domain::log::{Entry, Envelope};
-use domain::people::event::{KeyFacts, ServerEvent};
+use domain::people::event::{GROUP_CHANGED, GROUP_REMOVED, KeyFacts, PERSON_ADDED, PERSON_CHANGED, PERSON_REMOVED, ServerEvent};
 use domain::wire::KeyView;
 
 use crate::hub::Notice;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, ServerHead};
 use crate::surroundings::Env;
+
+/// How many events one look for changes by other programs reads at most.
+const EVENTS_PER_LOOK: u32 = 100;
+/// The types of the events for which [`changes_who_may_answer`] can be true.
+const CHANGES: [&str; 7] =
+    ["key.created", "key.imported", PERSON_ADDED, PERSON_CHANGED, PERSON_REMOVED, GROUP_CHANGED, GROUP_REMOVED];
 
 /// Begins the log with the keys that exist already, if it has not begun.
 pub(crate) fn begin<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
@@ -25,6 +31,7 @@ pub(crate) fn begin<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
 pub(super) fn append<R: Rows>(rows: &mut R, env: &Env<'_>, actor: &str, event: &ServerEvent) -> RowsResult<()> {
     let mut head = begun(rows, env)?;
     if changes_who_may_answer(event) {
+        debug_assert!(CHANGES.contains(&event.event_type()));
         rows.notice(Notice::Directory);
     }
     add(rows, env, &mut head, actor, event)
@@ -57,6 +64,15 @@ fn changes_who_may_answer(event: &ServerEvent) -> bool {
         | ServerEvent::PasskeyAdded(_)
         | ServerEvent::PasskeyRemoved(_) => false,
     }
+}
+
+/// The number of the newest event, and whether one of the events behind number `after` may change who may answer. More events than one look
+/// reads count as such a change.
+pub(crate) fn changes_behind<R: ReadRows>(rows: &mut R, after: i64) -> RowsResult<(i64, bool)> {
+    let events = rows.newest_server_events(after, EVENTS_PER_LOOK)?;
+    let newest = events.first().map_or(after, |(number, _)| *number);
+    let may_change = events.iter().any(|(_, event_type)| CHANGES.contains(&event_type.as_str()));
+    Ok((newest, may_change || events.len() == EVENTS_PER_LOOK as usize))
 }
 
 /// Begins the log if it has not begun, and returns its end.

@@ -79,7 +79,13 @@ on_each_store! {
         let all = broadcast(&admin, json!({"filter": {}})).await.ok();
         assert_eq!(all["suspended"], 1);
         assert_eq!(outcomes(&all).len(), 5);
-        assert_eq!(broadcast(&admin, json!({"filter": {"created_by": "nobody"}})).await.ok()["results"], json!([]));
+        // A known key may have no work; a misspelt name is told as that, and pauses nothing.
+        assert_eq!(broadcast(&admin, json!({"filter": {"created_by": "test-admin"}})).await.ok()["results"], json!([]));
+        for unknown in ["test-agnet", "Test-Agent"] {
+            let refused = broadcast(&admin, json!({"filter": {"created_by": unknown}})).await;
+            let (status, _, field, rule) = refused.field_problem();
+            assert_eq!((status, field, rule), (422, "filter.created_by", "unknown"), "{unknown}");
+        }
     }
 
     /// Only admins pause many at once, and each bound names its field.

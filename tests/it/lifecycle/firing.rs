@@ -63,7 +63,7 @@ async fn broken_off<T>(call: impl Future<Output = T>, waits: usize) -> Option<T>
 
 /// Tells the store of an event, as the message with this number.
 fn fire(app: &TestApp, name: &str, number: u8) -> impl Future<Output = Result<u64, StoreError>> {
-    let fired = Fired { name: name.to_owned(), provider: Provider::Webhook, payload: None };
+    let fired = Fired { name: name.to_owned(), provider: Provider::Webhook, payload: None, webhook_id: None };
     let once = Idempotency { key_hash: [number; 32], body_hash: [number; 32] };
     let store = app.store();
     async move { store.fire(Principal::sender("ci"), Ok(fired), Some(once)).await }

@@ -52,8 +52,12 @@ on_each_store! {
         assert_eq!((&record["kind"], &record["stage"], &record["mode"]), (&json!("parked"), &json!("suspended"), &json!(null)));
         assert_eq!((&record["initiator"], &record["resume_owner"]), (&json!("self"), &json!("parent")));
         assert_eq!((record.get("conditions"), record.get("expires_at")), (None, None));
-        // A second request to park is the first one.
-        assert_eq!(park(&agent, intent, json!({"on_event": "x"})).await.ok(), record);
+        // A second request to park is the first one. Other conditions are refused, because nothing would come of them.
+        assert_eq!(park(&agent, intent, json!(null)).await.ok(), record);
+        let other = park(&agent, intent, json!({"on_event": "x"})).await;
+        assert_eq!(harn(&other), (409, "not_active", "HARN-SUS-001"));
+        assert!(other.body["detail"].as_str().unwrap().contains("is parked under other conditions"), "{other:?}");
+        assert_eq!(agent.suspension(&id_of(&record)).await, record);
         let shown = agent.intent(intent).await;
         assert_eq!((&shown["blocked_reason"], &shown["state"]["_pause"]["kind"]), (&json!("parked"), &json!("parked")));
         assert_eq!(harn(&pause(&operator, intent, json!({})).await), (409, "not_active", "HARN-SUS-001"));
@@ -70,6 +74,30 @@ on_each_store! {
             let (_, id) = parked(&agent, json!(null)).await;
             resume(api, &id, json!({})).await.ok();
         }
+    }
+
+    /// A call that is repeated after its reply was lost gets the record of the first one; an agent that waits for something else is told so.
+    async fn a_park_is_repeated_under_its_own_conditions_alone(app: &mut TestApp) {
+        let agent = app.agent();
+        let conditions = |minutes: Value, event: &str, input: Value| {
+            let timeout = json!({"duration_minutes": minutes, "on_timeout": "resume_with_input", "input": input});
+            let trigger = json!({"kind": "k", "provider": "placet", "match": {"events": [event]}});
+            json!({"on_event": "x", "trigger": trigger, "timeout": timeout})
+        };
+        let intent = agent.active_intent().await;
+        let id = id_of(&park(&agent, intent, conditions(json!(5), "y", json!({"n": 1.0}))).await.ok());
+        app.restart().await;
+        let (agent, record) = (app.agent(), app.agent().suspension(&id).await);
+        for same in [json!(1.0), json!(1)] {
+            assert_eq!(park(&agent, intent, conditions(json!(5), "y", json!({"n": same}))).await.ok(), record);
+        }
+        for other in [
+            conditions(json!(6), "y", json!({"n": 1})), conditions(json!(5), "z", json!({"n": 1})), conditions(json!(5), "y", json!({"n": 2})),
+            json!({"on_event": "x"}), json!(null),
+        ] {
+            assert_eq!(harn(&park(&agent, intent, other.clone()).await), (409, "not_active", "HARN-SUS-001"), "{other}");
+        }
+        assert_eq!(since_it_began(&agent, intent).await, ["lifecycle.parked", "status_changed"]);
     }
 
     /// An event wakes those that wait for it, from a provider that they named, and no others.

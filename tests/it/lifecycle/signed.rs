@@ -69,6 +69,10 @@ on_each_store! {
         assert_eq!(send(app, "msg-1", &body).await.ok(), json!({"woken": 1}));
         let record = agent.suspension(&first).await;
         assert_eq!((&record["cause"], &record["resolved_by"], &record["input"]), (&json!("condition_fired"), &json!("webhook:ci"), &json!({"build": 7})));
+        // The sender finds its message in the log by the id that it gave.
+        let intent = record["intent_id"].as_str().unwrap().parse().unwrap();
+        let woken = agent.events(intent).await.into_iter().find(|event| event["event_type"] == "lifecycle.resumed").unwrap();
+        assert_eq!(woken["payload"]["webhook_id"], "msg-1");
         let second = parked(&agent, "build.done").await;
         app.restart().await;
         for _ in 0..2 {
@@ -76,7 +80,9 @@ on_each_store! {
         }
         assert_eq!(agent.suspension(&second).await["resolution"], json!(null));
         let other = json!({"name": "build.done", "payload": {"build": 8}});
-        assert_eq!(send(app, "msg-1", &other).await.problem(), (422, "idempotency_mismatch"));
+        let refused = send(app, "msg-1", &other).await;
+        assert_eq!(refused.problem(), (422, "idempotency_mismatch"));
+        assert_eq!(refused.body["detail"], "this webhook-id was used with another message");
         // The form of the specification, as a sender that knows nothing of this server writes it.
         let standard = json!({"type": "build.done", "timestamp": "2026-11-24T08:00:00Z", "data": {"build": 9}});
         assert_eq!(send(app, "msg-2", &standard).await.ok(), json!({"woken": 1}));

@@ -81,7 +81,14 @@ on_each_store! {
         ]);
         let last = agent.events(intent).await.pop().unwrap();
         assert_eq!(last["payload"]["abandonment_reason"], "Another team does it.");
-        assert_eq!(harn(&settle(&agent, &id, json!({"handoff": {}})).await), (409, "not_active", "HARN-SUS-010"));
+        // The reply may be lost: the same document once more is the same call. Another one comes too late.
+        let after = agent.everything(intent).await;
+        assert_eq!(settle(&agent, &id, json!({"handoff": handoff})).await.ok(), gone);
+        for other in [json!({"handoff": {}}), json!({}), json!({"stage": "quiescing"})] {
+            assert_eq!(harn(&settle(&agent, &id, other.clone()).await), (409, "not_active", "HARN-SUS-010"), "{other}");
+        }
+        assert_eq!(settle(&operator, &id, json!({"handoff": handoff})).await.problem(), (403, "forbidden"));
+        assert_eq!(agent.everything(intent).await, after);
         assert_eq!(harn(&stop(&operator, intent, json!({})).await), (409, "not_active", "HARN-SUS-010"));
         is_verified(app).await;
     }
@@ -99,6 +106,7 @@ on_each_store! {
         assert_eq!(stands(&agent, silent, &one).await, ("blocked".to_owned(), json!(null), json!(null)));
         let gone = settle(&agent, &two, json!({})).await.ok();
         assert_eq!((&gone["cause"], gone.get("handoff")), (&json!("handed_over"), None));
+        assert_eq!(settle(&agent, &two, json!({})).await.ok(), gone);
         app.advance(1).await;
         assert_eq!(stands(&agent, silent, &one).await, abandoned("expired", "timeout"));
         assert_eq!(stands(&agent, empty, &two).await, abandoned("cancelled", "handed_over"));

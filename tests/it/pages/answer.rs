@@ -338,20 +338,22 @@ on_each_store! {
         let fields = json!([{"name": "amount", "type": "number"}]);
         let form = asked(app, json!({"response_type": "form", "choices": [], "context": {"fields": fields}})).await;
         let mut person = app.person();
-        for (asked, beside, twice, label, kept) in [
-            (&choice, ("comment", "kept"), [("value", "approve"), ("value", "deny")], "Your answer", "kept</textarea>"),
-            (&choice, ("comment", "kept"), [("value", "deny"), ("value", "deny")], "Your answer", "kept</textarea>"),
-            (&choice, ("value", "approve"), [("comment", "one"), ("comment", "two")], "Comment", "one</textarea>"),
-            (&choice, ("comment", "kept"), [("hand", "claim"), ("hand", "claim")], "Hand", "kept</textarea>"),
-            (&choice, ("comment", "kept"), [("draft", "save"), ("draft", "save")], "Draft", "kept</textarea>"),
-            (&choice, ("value", "approve"), [("nonce", "x"), ("other", "y")], "Nonce", "</textarea>"),
-            (&text, ("other", "y"), [("value", "one"), ("value", "two")], "Your answer", "one</textarea>"),
-            (&form, ("other", "y"), [("field.amount", "1"), ("field.amount", "2")], "Amount", "value=\"1\""),
+        for (asked, beside, twice, title, kept) in [
+            (&choice, ("comment", "kept"), [("value", "approve"), ("value", "deny")], " (“<bdi>Your answer</bdi>”)", "kept</textarea>"),
+            (&choice, ("comment", "kept"), [("value", "deny"), ("value", "deny")], " (“<bdi>Your answer</bdi>”)", "kept</textarea>"),
+            (&choice, ("value", "approve"), [("comment", "one"), ("comment", "two")], " (“<bdi>Comment</bdi>”)", "one</textarea>"),
+            (&choice, ("comment", "kept"), [("hand", "claim"), ("hand", "claim")], "", "kept</textarea>"),
+            (&choice, ("comment", "kept"), [("draft", "save"), ("draft", "save")], "", "kept</textarea>"),
+            (&choice, ("value", "approve"), [("nonce", "x"), ("other", "y")], "", "</textarea>"),
+            (&text, ("other", "y"), [("value", "one"), ("value", "two")], " (“<bdi>Your answer</bdi>”)", "one</textarea>"),
+            (&form, ("other", "y"), [("field.amount", "1"), ("field.amount", "2")], " (“<bdi>Amount</bdi>”)", "value=\"1\""),
         ] {
             let nonce = person.open(&asked.link).await.nonce();
             let page = person.post(&asked.link, &[("nonce", nonce.as_str()), beside, twice[0], twice[1]]).await;
             assert_eq!(page.status, 422, "{twice:?}: {}", page.html);
-            assert!(page.html.contains(&format!("“<bdi>{label}</bdi>” was sent twice")) && page.html.contains(kept), "{twice:?}: {}", page.html);
+            let said = format!("A field came more than once{title}, so nothing was saved and nothing was decided.");
+            assert!(page.html.contains(&said) && page.html.contains(kept), "{twice:?}: {}", page.html);
+            assert!(page.html.contains("The form arrived damaged") && !page.html.contains("needs a change"), "{twice:?}: {}", page.html);
             assert_eq!(page.nonce(), nonce, "the page can be sent again");
             assert_untouched(app, asked).await;
             assert!(!app.person().open(&asked.link).await.html.contains("saved a draft on"), "{twice:?}");

@@ -134,16 +134,24 @@ on_each_store! {
         let at = |path: &str| format!("{}{path}", app.base);
         let times = [("from", "2027-03-20T09:00"), ("until", "2027-03-21T09:00"), ("deputy", EVE), ("deputy", BOB)];
         for (path, fields, kept) in [
-            ("settings", vec![("locale", "de"), ("time_zone", "Europe/Vienna"), ("locale", "en")], "Europe/Vienna"),
-            ("settings", vec![("nonce", "x"), ("locale", "de")], "name=\"locale\""),
-            ("out-of-office", times.to_vec(), EVE),
-            ("logout", vec![("where", "here"), ("where", "everywhere")], "here"),
+            ("settings", vec![("locale", "de"), ("time_zone", "Europe/Vienna"), ("locale", "en")], Some("Time zone</label>")),
+            ("settings", vec![("nonce", "x"), ("locale", "de"), ("zz0", "y")], Some("type=\"hidden\" name=\"zz0\"")),
+            ("out-of-office", times.to_vec(), Some(EVE)),
+            // The page shows neither of these fields, so no person can say which of the two texts is right.
+            ("logout", vec![("where", "here"), ("where", "everywhere")], None),
+            ("stops", vec![("id", "1"), ("id", "2"), ("input", "typed")], None),
         ] {
             let fields: Vec<(&str, &str)> = [("nonce", nonce.as_str())].into_iter().chain(fields).collect();
             let page = ada.post(&at(path), &fields).await;
-            assert_eq!((page.status, page.heading().as_str()), (422, "A field was sent twice"), "{path}: {}", page.html);
-            assert!(page.html.contains("if not, open the page again"), "{path}: {}", page.html);
-            assert!(page.html.contains("Nothing was changed") && page.html.contains(kept) && page.nonce() == nonce, "{path}: {}", page.html);
+            assert_eq!((page.status, page.heading().as_str()), (422, "The form arrived damaged"), "{path}: {}", page.html);
+            assert!(page.html.contains("Nothing was changed") && page.html.contains("<a href=\"/inbox\">Back to the inbox</a>"), "{path}: {}", page.html);
+            assert!(!page.html.contains("send an answer"), "no answer is concerned: {path}: {}", page.html);
+            let raw = ["time_zone", "locale", "deputy", "until", "where", "id", "zz0"].map(|name| format!("<bdi>{name}</bdi>"));
+            assert!(!raw.iter().any(|raw| page.html.contains(raw)), "{path}: {}", page.html);
+            match kept {
+                Some(kept) => assert!(page.html.contains("if not, open the page again") && page.html.contains(kept) && page.nonce() == nonce, "{path}: {}", page.html),
+                None => assert!(page.html.contains("send the form there") && !page.html.contains("<form"), "{path}: {}", page.html),
+            }
         }
         let still_in = ada.open(&settings).await;
         assert!(still_in.status == 200 && still_in.html.contains("<html lang=\"en\""), "{}", still_in.html);
@@ -152,6 +160,7 @@ on_each_store! {
         let nonce = other.open(&at("login")).await.nonce();
         let asked = other.post(&at("login"), &[("nonce", &nonce), ("address", ADA), ("address", EVE)]).await;
         assert_eq!(asked.status, 422, "{}", asked.html);
+        assert!(asked.html.contains("Your e-mail address</label>") && !asked.html.contains("Back to the inbox"), "{}", asked.html);
         app.settle().await;
         assert!(!app.smtp.has_unread(), "no login link is sent");
     }
@@ -171,6 +180,7 @@ on_each_store! {
         let fields = |until: &'static str| [("nonce", nonce.as_str()), ("from", "2027-03-20T09:00"), ("until", until), ("deputy", EVE)].to_vec();
         let refused = ada.post(&path, &fields("2027-03-28T02:30")).await;
         assert!(refused.status == 422 && refused.html.contains("id=\"untile\"") && refused.html.contains("the clocks are set forward"), "{}", refused.html);
+        assert!(refused.html.contains("<title>Error: Out of office</title>") && page.html.contains("<title>Out of office</title>"), "{}", refused.html);
         let refused = ada.post(&path, &fields("2028-03-28T09:00")).await;
         assert!(refused.status == 422 && refused.html.contains("at most 366 days."), "{}", refused.html);
         assert_eq!(ada.post(&path, &fields("2027-03-28T03:30")).await.status, 303);

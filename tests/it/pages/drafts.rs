@@ -186,8 +186,10 @@ on_each_store! {
         let marked = "Characters that show nothing stand in the form as their codes";
         let mut bob = app.person();
         for (typed, shown, is_marked) in [
-            (format!("Dear customer.\u{202e}{}pay 500", "\n".repeat(40)), "Dear customer.⟨U+202E⟩\n⟨39 empty lines⟩\npay 500</textarea>", true),
-            (format!("thanks{}and pay 500", "\u{3000}".repeat(300)), "thanks⟨300 spaces⟩and pay 500</textarea>", true),
+            (format!("Dear customer.\u{202e}{}pay 500", "\n".repeat(40)), "Dear customer.⟨U+202E⟩\n⟨39 × ↵⟩\npay 500</textarea>", true),
+            (format!("thanks{}and pay 500", "\u{3000}".repeat(300)), "thanks⟨300 × ␣⟩and pay 500</textarea>", true),
+            ("a".to_owned() + &"\u{202e}".repeat(3_000), "a⟨3000 × U+202E⟩</textarea>", true),
+            ("می\u{200c}خواهم".to_owned(), "می\u{200c}خواهم</textarea>", false),
             ("Dear\n\ncustomer. ❤️".to_owned(), "Dear\n\ncustomer. ❤️</textarea>", false),
         ] {
             let saved = save(&ada, &id, json!({"value": typed})).await.ok();

@@ -106,6 +106,37 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
     }
 
+    /// A phone shows the keyboard for an address also where a long one stands in several lines, and corrects nothing in it.
+    async fn a_long_address_keeps_its_keyboard(app: &mut TestApp) {
+        let (mail, site) = ("ada.of.the.long.name@example.com", "https://shop.example/orders/10-88421");
+        let schema = json!({"type": "object", "x-order": ["mail", "site", "note"], "properties": {
+            "mail": {"type": "string", "format": "email", "default": mail},
+            "site": {"type": "string", "format": "uri", "default": site},
+            "note": {"type": "string", "maxLength": 200, "default": "a note that is too long for one line"},
+        }});
+        let (_, link) = asked(app, form(&schema)).await;
+        let html = app.person().open(&link).await.html;
+        for (name, keyboard, text) in [("mail", "email", mail), ("site", "url", site)] {
+            let off = "autocomplete=\"off\" autocapitalize=\"none\" spellcheck=\"false\"";
+            let control = format!("name=\"field./{name}\" rows=\"2\" inputmode=\"{keyboard}\" {off}");
+            assert!(html.contains(&control) && html.contains(&format!("{text}</textarea>")), "{control} is missing in {html}");
+        }
+        assert!(html.contains("name=\"field./note\" rows=\"2\" dir=\"auto\""), "{html}");
+    }
+
+    /// A text that one line would cut stands in several, also in a field that the context defines.
+    async fn a_field_of_the_context_shows_its_whole_text(app: &mut TestApp) {
+        let fields = json!([{"name": "city"}, {"name": "amount", "type": "number"}]);
+        let (_, link) = asked(app, json!({"response_type": "form", "choices": [], "context": {"fields": fields}})).await;
+        let mut person = app.person();
+        let shown = person.open(&link).await;
+        assert!(!shown.html.contains("name=\"field.city\" rows"), "{}", shown.html);
+        let nonce = shown.nonce();
+        let typed = [("nonce", &*nonce), ("field.city", "We pay nothing, but 500 euros are due"), ("field.amount", "x")];
+        let refused = person.post(&link, &typed).await;
+        assert!(refused.html.contains("name=\"field.city\" rows=\"2\" dir=\"auto\""), "{}", refused.html);
+    }
+
     /// A person who made one mistake in a form must find it at its field, and must type nothing again.
     async fn a_problem_stands_at_its_field_and_what_was_typed_stays(app: &mut TestApp) {
         let (id, link) = asked(app, form(&contract())).await;

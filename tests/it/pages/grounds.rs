@@ -51,7 +51,8 @@ on_each_store! {
             assert!(!text.contains(part), "{part} is in {text}");
         }
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in ["only with effort, or in part.", "The page has the agent's explanation.", "how earlier questions of this kind were decided."] {
+        assert!(mail.html().contains("The agent says that the risk is medium."), "{}", mail.html());
+        for part in ["The agent says that the risk is medium.", "only with effort, or in part.", "The page has the agent's explanation.", "how earlier questions of this kind were decided."] {
             assert!(flat.contains(part), "{part} is missing in {text}");
         }
     }

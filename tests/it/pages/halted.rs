@@ -62,7 +62,7 @@ on_each_store! {
         settle(&agent, &id, json!({"stage": "quiescing"})).await.ok();
         settle(&agent, &id, json!({})).await.ok();
         resume(&operator, &id, json!({"input": "The supplier is fine."})).await.ok();
-        park(&agent, intent, json!({"on_event": "review.approved", "trigger": {"kind": "k", "provider": "placet", "match": {"events": ["review.rejected"]}}})).await;
+        park(&agent, intent, json!({"on_event": "review.approved", "trigger": {"kind": "build.finished", "provider": "placet", "match": {"events": ["review.rejected"]}}})).await;
         operator.post("api/v1/events", json!({"name": "review.approved", "payload": {"review": 7}})).await.ok();
         park(&agent, intent, json!({"timeout": {"duration_minutes": 5, "on_timeout": "resume_with_summary"}})).await;
         app.advance(300).await;
@@ -77,7 +77,7 @@ on_each_store! {
         tells(&sentences(&page.html), &[
             "test-operator paused the work at once: The supplier is checked.", "test-agent said that it had heard of the stop",
             "test-agent said that it had stopped", "test-operator let the work go on: The supplier is fine.",
-            "test-agent parked the work: Waiting for the &#60;review&#62;. · waits for review.approved or review.rejected",
+            "test-agent parked the work: Waiting for the &#60;review&#62;. · waits for the event review.approved or for the event review.rejected of the provider placet (trigger build.finished)",
             "The event review.approved let the work go on; test-operator told of it: {&#34;review&#34;:7}",
             "test-agent parked the work: Waiting for the &#60;review&#62;. · until", "The time was over, and the work went on",
             "test-agent parked the work", "The stop was over, because test-operator ended the work",
@@ -87,7 +87,7 @@ on_each_store! {
         tells(&german(app, &mut ada, intent).await, &[
             "test-operator hat die Arbeit sofort pausiert: The supplier is checked.", "test-agent hat mitgeteilt, von der Unterbrechung zu wissen",
             "test-agent hat mitgeteilt, angehalten zu haben", "test-operator hat die Arbeit fortgesetzt: The supplier is fine.",
-            "wartet auf review.approved oder review.rejected", "Das Ereignis review.approved hat die Arbeit fortgesetzt; test-operator hat es gemeldet",
+            " · wartet auf das Ereignis review.approved oder auf das Ereignis review.rejected des Anbieters placet (Auslöser build.finished)", "Das Ereignis review.approved hat die Arbeit fortgesetzt; test-operator hat es gemeldet",
             "Die Zeit war um, und die Arbeit ging weiter", "Die Unterbrechung war vorbei, weil test-operator die Arbeit beendet hat",
             "test-operator hat die Arbeit beendet: Another team does it. · der Agent hatte Zeit bis", "test-agent hat angehalten und abgegeben: ",
         ]);
@@ -116,6 +116,11 @@ on_each_store! {
                 timeout(json!({"on_timeout": "resume_with_input", "input": input})),
                 &*format!(", then it goes on with this input: {shown}"),
                 &*format!(", danach geht sie mit dieser Eingabe weiter: {shown}"),
+            ),
+            (
+                timeout(json!({"on_timeout": "resume_with_input", "input": "x".repeat(5_000)})),
+                "x… (4701 more characters)",
+                "x… (4701 weitere Zeichen)",
             ),
         ] {
             let intent = agent.active_intent().await;

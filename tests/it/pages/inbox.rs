@@ -266,6 +266,10 @@ on_each_store! {
             let list = if query.contains("everything") { "Everything" } else { "Waiting for me" };
             assert_eq!(tally(&page, list), found.len().to_string(), "{query}");
         }
+        for (query, is_risky) in [("?words=beta", true), ("?words=alpha", false)] {
+            let page = open(app, &mut ada, query).await;
+            assert_eq!(page.html.contains("<span>Risk, says the agent: high</span>"), is_risky, "{query}: {}", page.html);
+        }
         let bound = open(app, &mut ada, &format!("?words={}", "x".repeat(200))).await;
         assert!(bound.status == 200 && bound.html.contains("No question fits"), "{}", bound.html);
         for (query, words) in [

@@ -193,6 +193,11 @@ on_each_store! {
             part.split_once("</div>").map_or(part, |(part, _)| part)
         };
         let (edits, own) = (part("edits"), part("changes"));
+        assert!(edits.contains("What <bdi>ada@example.com</bdi> changed</h3>") && own.contains("What you change</h3>"), "{edits} {own}");
+        let icon = |part: &str| part.split_once("<svg").and_then(|(_, rest)| rest.split_once("</svg>")).map(|(icon, _)| icon.to_owned());
+        assert!(icon(edits).is_some() && icon(edits) != icon(own), "{edits} {own}");
+        let original = "This is what the agent proposed at first. A person has edited it since.";
+        assert!(stale.html.contains(original) && !page.html.contains(original), "{}", stale.html);
         assert!(edits.contains("ada@example.com") && edits.contains("2500</del>") && edits.contains("2400</ins>"), "{edits}");
         assert!(!edits.contains("2300"), "{edits}");
         assert!(own.contains("2400</del>") && own.contains("2300</ins>") && !own.contains("ada@example.com"), "{own}");
@@ -220,6 +225,8 @@ on_each_store! {
         bob.post(&format!("api/v1/intents/{intent}/suspend/respond"), edited).await.ok();
         let html = app.person().open(&links[0].1).await.html;
         assert!(html.contains("that approval does not count any more") && !html.contains("If you edit this"), "{html}");
+        let html = app.person().open(&links[1].1).await.html;
+        assert!(html.contains("What you changed before</h3>") && !html.contains("</bdi> changed</h3>"), "the own edit: {html}");
     }
 
     /// The action, its fields and the edits are text of others. None of it becomes markup.

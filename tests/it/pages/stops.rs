@@ -160,17 +160,17 @@ on_each_store! {
             (
                 json!({"on_event": "docs.review/approved"}),
                 "It goes on when the event docs.review/approved comes. Before that, its agent",
-                "Sie geht weiter, wenn das Ereignis docs.review/approved eintrifft. Vorher können",
+                "Die Arbeit geht weiter, wenn das Ereignis docs.review/approved eintrifft. Vorher können",
             ),
             (
-                json!({"trigger": {"kind": "review", "provider": "webhook", "match": {"events": ["a.b", "c"]}}}),
-                "It goes on when the provider webhook tells of the event a.b or c. The agent calls this trigger “review”. Before that,",
-                "Sie geht weiter, wenn der Anbieter webhook das Ereignis a.b oder c meldet. Der Agent nennt diesen Auslöser „review“. Vorher",
+                json!({"trigger": {"kind": "build.finished", "provider": "webhook", "match": {"events": ["a.b", "c"]}}}),
+                "It goes on when the provider webhook tells of the event a.b or c. The agent calls this trigger build.finished. Before that,",
+                "Die Arbeit geht weiter, wenn der Anbieter webhook das Ereignis a.b oder c meldet. Der Agent nennt diesen Auslöser build.finished. Vorher",
             ),
             (
                 json!({"on_event": "x", "trigger": {"kind": "k", "provider": "placet", "match": {"events": ["y"]}}}),
                 "when the event x comes. It also goes on when the provider placet tells of the event y.",
-                "wenn das Ereignis x eintrifft. Sie geht auch weiter, wenn der Anbieter placet das Ereignis y meldet.",
+                "wenn das Ereignis x eintrifft. Die Arbeit geht auch weiter, wenn der Anbieter placet das Ereignis y meldet.",
             ),
         ] {
             let told = in_both_languages(app, &mut ada, parked(&agent, conditions).await).await;
@@ -180,7 +180,7 @@ on_each_store! {
         }
         let told = in_both_languages(app, &mut ada, parked(&agent, json!(null)).await).await;
         assert!(told.0.contains("It waits until its agent, an operator or an admin resumes it."), "{}", told.0);
-        assert!(told.1.contains("Sie wartet, bis der Agent selbst oder eine Person mit der Rolle „operator“ oder „admin“ sie fortsetzt."), "{}", told.1);
+        assert!(told.1.contains("Die Arbeit wartet, bis der Agent selbst oder eine Person mit der Rolle „operator“ oder „admin“ sie fortsetzt."), "{}", told.1);
         assert!(!told.0.contains("goes on") && !told.0.contains("Before that"), "nothing else lets it go on: {}", told.0);
         mails(app).await;
     }
@@ -193,7 +193,7 @@ on_each_store! {
         let hidden = json!({"see": "a.example", "b": "c\u{202e}d"});
         for (conditions, english, in_german) in [
             (timeout("resume_with_summary", json!(null)), ", and its agent begins anew with a summary. Before that,", ", und ihr Agent beginnt mit einer Zusammenfassung neu. Vorher"),
-            (timeout("fail", json!(null)), ", the work is given up. Before that,", ", wird die Arbeit aufgegeben. Vorher"),
+            (timeout("fail", json!(null)), ", the work is given up. Before that,", " noch nicht weitergegangen, wird sie aufgegeben. Vorher"),
             (timeout("resume_with_input", json!(null)), ", and its agent is told that the time is over.", ", und ihrem Agenten wird mitgeteilt, dass die Zeit um ist."),
             (
                 timeout("resume_with_input", hidden),
@@ -205,16 +205,17 @@ on_each_store! {
                 "gets this input: See https[:]//evil[.]example/x.",
                 "bekommt diese Eingabe: See https[:]//evil[.]example/x.",
             ),
+            (timeout("resume_with_input", json!("x".repeat(5_000))), "x… (4701 more characters).", "x… (4701 weitere Zeichen)."),
         ] {
             let told = in_both_languages(app, &mut ada, parked(&agent, conditions).await).await;
             assert!(told.0.contains(english) && told.0.contains("If it has not gone on"), "{}", told.0);
-            assert!(told.1.contains(in_german) && told.1.contains("Ist sie "), "{}", told.1);
+            assert!(told.1.contains(in_german) && told.1.contains("Ist die Arbeit "), "{}", told.1);
         }
         // The event may come before the time.
         let both = json!({"on_event": "go", "timeout": {"duration_minutes": 5, "on_timeout": "fail"}});
         let told = in_both_languages(app, &mut ada, parked(&agent, both).await).await;
         assert!(told.0.contains("when the event go comes. If it has not gone on by Tue 24 Nov 2026 at 08:05:00 UTC, the work is given up."), "{}", told.0);
-        assert!(told.1.contains("wenn das Ereignis go eintrifft. Ist sie am Di., 24. Nov. 2026, 08:05:00 UTC noch nicht weitergegangen,"), "{}", told.1);
+        assert!(told.1.contains("wenn das Ereignis go eintrifft. Ist die Arbeit am Di., 24. Nov. 2026, 08:05:00 UTC noch nicht weitergegangen,"), "{}", told.1);
         mails(app).await;
     }
 
@@ -246,13 +247,13 @@ on_each_store! {
         let reason = "Paid\u{202e}lla\u{202c}\u{200b}\u{1b}[2K\u{e0041}\u{0}, see https://evil.example/x";
         let title = json!({"title": "See https://evil.example/t", "status": "active"});
         let named = agent.post("api/v1/intents", title).await.ok();
-        let kind = format!("Paid\u{202e}lla, see https://evil.example/k{}", "k".repeat(100));
+        let kind = format!("Paid\u{202e}lla, see https://evil.example/k{}", "k".repeat(200));
         let trigger = json!({"kind": kind, "provider": "placet", "match": {"events": ["https://evil.example/e"]}});
         let park = json!({"reason": reason, "conditions": {"trigger": trigger}});
         stopped(&agent, named["id"].as_str().unwrap().parse().unwrap(), "park", park).await;
         let page = ada.open(&path(app)).await.html;
         assert!(page.contains("See https[:]//evil[.]example/t</h2>") && !page.contains("evil.example/t"), "{page}");
-        assert!(page.contains("“<bdi>Paid⟨U+202E⟩lla, see https[:]//evil[.]example/kk") && page.contains("k…</bdi>”"), "{page}");
+        assert!(page.contains("<code><bdi>Paid⟨U+202E⟩lla, see https://evil.example/kk") && page.contains("k…</bdi></code>."), "{page}");
         assert!(page.contains("<code><bdi>https://evil.example/e</bdi></code>") && !page.contains("href=\"https://evil"), "{page}");
         // The button is described by the title and by the line below it: a person who listens does not hear the whole reason once more.
         assert!(page.contains("<h2 id=\"t1\"") && page.contains("id=\"k1\"><span class=\"chip act\">Parked"), "{page}");

@@ -122,7 +122,45 @@ on_each_store! {
     }
 }
 
+/// A script that counts the addresses in plans and boxes, and lists those that stand on more than one line.
+const BROKEN_ADDRESSES: &str = "(() => {
+    const found = { count: 0, broken: [] };
+    for (const box of document.querySelectorAll('.plan, .state')) {
+        const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+            for (const word of walker.currentNode.data.matchAll(/\\S+@\\S+/gu)) {
+                const range = document.createRange();
+                range.setStart(walker.currentNode, word.index);
+                range.setEnd(walker.currentNode, word.index + word[0].length);
+                const lines = range.getClientRects().length;
+                if (lines > 0) found.count++;
+                if (lines > 1) found.broken.push(word[0]);
+            }
+        }
+    }
+    return found;
+})()";
+
 on_one_store! {
+    /// An address that breaks inside a word is hard to read, and may be taken for another one.
+    async fn addresses_stay_whole_on_a_phone(app: &mut TestApp) {
+        directory(app).await;
+        mails(app).await;
+        let (intent, id) = app.ask(laddered()).await;
+        let link = mails(app).await.remove(0).1;
+        for is_answered in [false, true] {
+            if is_answered {
+                key_of(app, BOB, "bob").await.respond(intent, &id, "approve").await.ok();
+            }
+            for width in [320, 390] {
+                let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript: false }).await;
+                browser.open(&link).await;
+                let found = browser.evaluate(BROKEN_ADDRESSES).await;
+                assert_eq!((found["count"].as_u64() > Some(0), &found["broken"]), (true, &json!([])), "answered: {is_answered}, at {width} px");
+            }
+        }
+    }
+
     /// The picture is readable on a desk and on a phone, in both schemes, open and ended, without scripts.
     async fn the_picture_of_a_question_fits_every_width(app: &mut TestApp) {
         directory(app).await;

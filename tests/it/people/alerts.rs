@@ -1,18 +1,23 @@
 //! The mails to admins about questions on which too few people are left to agree.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::people::principal::Role;
 use futures_util::FutureExt as _;
 use futures_util::future::join;
-use harness::app::TestApp;
+use harness::app::{Backend, TestApp};
 use harness::person::Person;
 use harness::{on_each_store, rows};
 use placet_server::observe::metrics::Metrics;
-use placet_server::worker::reach;
+use placet_server::worker::reach::{self, Pauses};
 use placet_server::worker::upkeep::Sweep;
 use serde_json::json;
+use store::host::account;
+use store::host::clock::SystemEntropy;
 use store::host::task::spawn_named;
+use store::sqlite::{Exclusive, SqliteStore};
+use store::{Named, Store, Surroundings};
 use tokio::sync::watch;
 
 use super::absences::leaves;
@@ -49,7 +54,46 @@ pub(super) async fn received(app: &TestApp) -> Vec<(String, String)> {
     mails
 }
 
+/// `placet people` writes into the file of SQLite beside the server, and wakes nothing in it. Admins hear within seconds all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_by_another_program_is_looked_at_soon() {
+    let app = TestApp::start_on(Backend::Sqlite, |_| {}).await;
+    directory(&app).await;
+    let zoe = list(&app, "zoe@example.com", "operator").await;
+    let (_, first) = asked(&app, two(), json!({"assignees": {"people": [ADA, "zoe@example.com"]}})).await;
+    let (_, second) = asked(&app, two(), json!({"assignees": {"people": [ADA, BOB]}})).await;
+    mails(&app).await;
+    remove(&app, &zoe).await;
+    is_announced(&app);
+    let (stop, stopping) = watch::channel(false);
+    let pauses = Pauses { read_after: Duration::from_millis(10), ..reach::PAUSES };
+    let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(&app)), app.deliveries(), pauses, stopping));
+    assert!(app.smtp.next_mail().await.text().contains(&first), "the look after the start is over");
+    let outside = Surroundings::alone(app.clock.clone(), Arc::new(SystemEntropy));
+    let beside: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(&app.folder().join("placet.db"), Exclusive::Beside, outside).unwrap());
+    beside.remove_person(account::principal(), Ok(Named::Address(BOB.to_owned()))).await.unwrap();
+    beside.close().await;
+    assert!(app.smtp.next_mail().await.text().contains(&second));
+    stop.send_replace(true);
+    looking.await.unwrap();
+    app.finish().await;
+}
+
 on_each_store! {
+    /// A look at all open questions is dear, so a login must not lead to one.
+    async fn the_log_says_whether_people_have_changed(app: &mut TestApp) {
+        directory(app).await;
+        let store = app.store();
+        let (begun, _) = store.people_changed(0).await.unwrap();
+        assert_eq!(store.people_changed(begun).await.unwrap(), (begun, false));
+        log_in(app, EVE).await;
+        let (logged_in, has_changed) = store.people_changed(begun).await.unwrap();
+        assert!(logged_in > begun && !has_changed, "a login");
+        set(app, "finance", &[ADA]).await;
+        assert_eq!(store.people_changed(logged_in).await.unwrap(), (logged_in + 1, true));
+    }
+
     /// A question may wait for minutes only, so admins hear at once, and not at the next sweep. The sweep tells them nothing twice.
     async fn admins_are_told_soon_after_the_change(app: &mut TestApp) {
         directory(app).await;
@@ -58,7 +102,7 @@ on_each_store! {
         mails(app).await;
         is_announced(app);
         let (stop, stopping) = watch::channel(false);
-        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), reach::AGAIN_AFTER, stopping));
+        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), reach::PAUSES, stopping));
         set(app, "finance", &[ADA]).await;
         let mail = app.smtp.next_mail().await;
         assert!(mail.to == [EVE] && mail.text().contains(&id), "{}", mail.text());
@@ -76,7 +120,7 @@ on_each_store! {
         set(app, "finance", &[ADA]).await;
         app.restart().await;
         let (stop, stopping) = watch::channel(false);
-        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), reach::AGAIN_AFTER, stopping));
+        let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), reach::PAUSES, stopping));
         let mail = app.smtp.next_mail().await;
         assert!(mail.to == [EVE] && mail.text().contains(&id), "{}", mail.text());
         stop.send_replace(true);
@@ -97,7 +141,7 @@ on_each_store! {
         remove(app, &zoe).await;
         is_announced(app);
         let (stop, stopping) = watch::channel(false);
-        let often = std::time::Duration::from_millis(10);
+        let often = Pauses { again_after: Duration::from_millis(10), ..reach::PAUSES };
         let looking = spawn_named("reach", reach::run(app.store(), Arc::new(sweep(app)), app.deliveries(), often, stopping));
         assert!(app.smtp.next_mail().await.text().contains(&second), "the first look, in which the other mail is not due");
         app.clock.jump(chrono::TimeDelta::seconds(61));
@@ -224,6 +268,14 @@ on_each_store! {
         list(app, BOB, "operator").await;
         assert!(!shows(&mut eve, &of_bob).await, "the address is listed again");
         assert_eq!(look(app).await, 0, "not twice");
+        let body = json!({"assignees": {"people": [BOB]}});
+        admin.post(&format!("api/v1/suspensions/{of_group}/reassign"), body).await.ok();
+        for id in [&of_bob, &of_group] {
+            app.agent().post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+        }
+        let left = rows::number(app, "SELECT count(*) AS number FROM alerts").await;
+        assert_eq!(left, 2, "the rows go with their questions, also after a reassignment");
+        app.settle().await;
     }
 
     /// Without a listed admin no mail is queued, and an admin who is listed later is told. A mail server that is away is tried again.

@@ -106,7 +106,10 @@ on_each_store! {
         let (_, asked) = app.agent().ask(json!({"assignees": {"people": [ADA]}, "required_assurance": "session"})).await;
         let link = mails(app).await[0].1.clone();
         let mut thief = app.person();
-        let nonce = thief.open(&link).await.nonce();
+        let page = thief.open(&link).await;
+        let nonce = page.nonce();
+        assert!(page.html.contains(&format!("<a href=\"/login?question={asked}\">log in</a>")), "{}", page.html);
+        assert!(page.html.contains("value=\"claim\"") && !page.html.contains("value=\"delegate\""), "a claim changes no right: {}", page.html);
         for (button, name) in [("delegate", "to"), ("reassign", "who")] {
             let refused = thief.post(&link, &[("nonce", &nonce), ("hand", button), (name, DAN), ("comment", "typed before")]).await;
             assert_eq!(refused.status, 403, "{}", refused.html);
@@ -118,7 +121,9 @@ on_each_store! {
         assert_eq!((&record["assignees"]["people"], &record["handed_on"]), (&json!([ADA]), &Value::Null));
         // With the login that the question demands, the place is handed on.
         let mut author = logins::log_in(app, ADA).await;
-        let nonce = author.open(&link).await.nonce();
+        let page = author.open(&link).await;
+        let nonce = page.nonce();
+        assert!(page.html.contains("value=\"delegate\"") && !page.html.contains("Log in first"), "{}", page.html);
         assert_eq!(author.post(&link, &[("nonce", &nonce), ("hand", "delegate"), ("to", DAN)]).await.status, 303);
         assert_eq!(app.agent().suspension(&asked).await["handed_on"], json!([{"from": ADA, "to": DAN}]));
         mails(app).await;
@@ -136,13 +141,15 @@ on_each_store! {
         assert!(claimed.html.contains("Half of it") && claimed.html.contains("value=\"release\""), "{}", claimed.html);
         let wrong = person.post(&link, &[("nonce", &nonce), ("hand", "delegate"), ("to", "bne@example.com"), ("comment", "Half of it")]).await;
         assert!(wrong.status == 422 && wrong.html.contains("Half of it") && wrong.html.contains("bne@example.com"), "{}", wrong.html);
-        assert!(wrong.html.contains("Look for a typing mistake."), "{}", wrong.html);
+        let told = "“<bdi>bne@example.com</bdi>”: No listed person has this address. Look for a typing mistake.";
+        assert!(wrong.html.contains(told), "a group cannot be named here: {}", wrong.html);
         assert_eq!(app.agent().suspension(&id).await["claimed_by"], json!(ADA));
         assert_eq!(person.post(&link, &[("nonce", &nonce), ("value", "approve"), ("comment", "Half of it")]).await.status, 303);
         assert_eq!(app.agent().status(intent).await, "active");
     }
 
-    /// An assignment that fails is told as one, with each name that is wrong, at its field, in the language of the reader.
+    /// An assignment that fails is told as one, with each name that is wrong, at its field, in the language of the reader. One sentence tells of
+    /// all names that break the same rule. Where only some people may answer, it does not tell who else is listed.
     async fn a_failed_assignment_names_what_is_wrong(app: &mut TestApp) {
         directory(app).await;
         let (_, free) = app.ask(json!({"notify_to": [ADA]})).await;
@@ -151,16 +158,17 @@ on_each_store! {
         let of_assigned = mails(app).await.remove(0).1;
         for (link, who, told) in [
             (&of_free, "bob@example.com, bne@example.com; legl", vec![
-                "“<bdi>bne@example.com</bdi>”: No listed person or group has this name.",
-                "“<bdi>legl</bdi>”: No listed person or group has this name.",
+                "“<bdi>bne@example.com</bdi>”, “<bdi>legl</bdi>”: No listed person or group has one of these names. Look for a typing mistake.",
             ]),
+            (&of_free, "bob@example.com, legl", vec!["“<bdi>legl</bdi>”: No listed person or group has this name. Look for a typing mistake."]),
             (&of_free, "", vec!["Type at least one address, or the name of a group."]),
             (&of_free, "ada@example.com ada@example.com", vec!["A person or a group is named twice."]),
             (&of_free, "@x Finance", vec![
-                "“<bdi>@x</bdi>”: This is neither an e-mail address nor the name of a group.",
-                "“<bdi>Finance</bdi>”: This is neither",
+                "“<bdi>@x</bdi>”, “<bdi>Finance</bdi>”: Type only e-mail addresses and names of groups.",
             ]),
-            (&of_assigned, "bob@example.com, eve@example.com", vec!["“<bdi>eve@example.com</bdi>”: Only people and groups that may answer"]),
+            (&of_assigned, "bob@example.com, eve@example.com, cloe@example.com, nogroup", vec![
+                "“<bdi>eve@example.com</bdi>”, “<bdi>cloe@example.com</bdi>”, “<bdi>nogroup</bdi>”: Only people and groups that may answer the question already can be named. Look for a typing mistake.",
+            ]),
         ] {
             let mut person = app.person();
             let nonce = person.open(link).await.nonce();
@@ -179,11 +187,17 @@ on_each_store! {
         let request = person.form(&of_free, &fields).header("accept-language", "de");
         let german = person.send(request).await.html;
         assert!(german.contains("Die Frage wurde nicht anderen Personen zugewiesen"), "{german}");
-        assert!(german.contains("„<bdi>bne@example.com</bdi>“: Die Person oder Gruppe ist auf diesem Server nicht eingetragen."), "{german}");
+        let told = "„<bdi>bne@example.com</bdi>“: Keine eingetragene Person oder Gruppe hat diesen Namen. Suchen Sie nach einem Tippfehler.";
+        assert!(german.contains(told), "{german}");
         let wrong = person.post(&of_free, &[("nonce", &nonce), ("hand", "delegate"), ("to", "bob")]).await;
         assert!(wrong.html.contains("Your place was not handed on") && wrong.html.contains("id=\"toe\""), "{}", wrong.html);
         assert!(wrong.html.contains("“<bdi>bob</bdi>”: Type one e-mail address"), "{}", wrong.html);
-        for id in [free, assigned] {
+        let (_, of_group) = asked(app, json!(null), json!({"assignees": {"groups": ["finance"]}})).await;
+        let of_finance = mails(app).await.remove(0).1;
+        let nonce = person.open(&of_finance).await.nonce();
+        let wrong = person.post(&of_finance, &[("nonce", &nonce), ("hand", "delegate"), ("to", EVE)]).await;
+        assert!(wrong.html.contains("“<bdi>eve@example.com</bdi>”: You may answer as a member of a group or because of your role,"), "{}", wrong.html);
+        for id in [free, assigned, of_group] {
             assert!(app.agent().suspension(&id).await["resolution"].is_null());
         }
     }

@@ -99,7 +99,10 @@ on_each_store! {
         let links = mails(app).await;
         let (of_ada, of_bob) = (&links[0].1, &links[1].1);
         let mut bob = app.person();
-        let nonce = bob.open(of_bob).await.nonce();
+        let page = bob.open(of_bob).await;
+        let nonce = page.nonce();
+        let (one, two) = ("May be answered by</dt><dd><bdi>ada@example.com</bdi>", ", <bdi>bob@example.com</bdi></dd>");
+        assert!(page.html.contains(&format!("{one}{two}")), "{}", page.html);
         assert_eq!(look(app).await, 0, "both may answer");
         give_key_to(app, BOB, "team").await;
         let refused = bob.post(of_bob, &[("nonce", &nonce), ("value", "approve")]).await;
@@ -113,6 +116,7 @@ on_each_store! {
         for (who, page) in [("bob", page), ("ada", app.person().open(of_ada).await)] {
             let (says, said_before) = ("Some of its people own the key that asked", "some were removed");
             assert!(page.html.contains(says) && !page.html.contains(said_before), "{who}: {}", page.html);
+            assert!(page.html.contains(&format!("{one}</dd>")), "Bob is kept out: {}", page.html);
         }
         let request = bob.request(reqwest::Method::GET, of_bob).header("accept-language", "de");
         let german = bob.send(request).await.html;

@@ -156,6 +156,8 @@ on_each_store! {
         assert_eq!(places(question).await, ["choices[0].is_x", "retryPolicy.max_attempts"]);
         assert_eq!(places(json!({"question": "q", "retryPolicy": {"maxAttempt": 2}})).await, ["retryPolicy.maxAttempt"]);
         assert_eq!(places(json!({"question": "q", "retryPolicy": {"maxAttempts": "2"}})).await, ["retryPolicy.maxAttempts"]);
+        assert_eq!(places(json!({"question": "q", "": 1})).await, ["\"\""]);
+        assert_eq!(places(json!({"question": "q", "retryPolicy": {"": 2}})).await, ["retryPolicy.\"\""]);
         assert_eq!(Rpc(&api).result("ListTasks", json!({})).await["totalSize"], 0);
     }
 

@@ -205,6 +205,12 @@ on_each_store! {
         let parked = done(&agent, "tasks/await_resumption", park(conditions.clone())).await;
         assert_eq!((&parked["state"], &parked["conditions"]), (&json!("paused-by-agent"), &conditions));
         assert!(parked["handle"].is_string(), "the agent may resume what it has parked");
+        assert_eq!(done(&agent, "tasks/await_resumption", park(conditions.clone())).await, parked, "a second call is the first one");
+        let other = park(json!({"onEvent": "another"}));
+        assert_eq!(failed(&agent, "tasks/await_resumption", other.clone()).await, (-32011, "not_active".into()));
+        assert_eq!(failed(&agent, "AwaitTaskResumption", other).await, (-32010, "not_active".into()));
+        let told = seen(&agent, "", &id).await;
+        assert!(words(&told).ends_with("The work waits until 2026-11-24T08:30:00.000Z at the latest; then the work is given up."), "{told}");
         app.restart().await;
         let (agent, operator) = (app.agent(), app.operator());
         let pause = seen(&operator, PAUSED_STATE, &id).await["status"]["pause"].clone();
@@ -348,8 +354,8 @@ on_each_store! {
         assert_eq!((state(&task), words(&task)), ("TASK_STATE_CANCELED", withdrawn));
 
         let (asked_before, question) = agent.ask(json!({})).await;
+        // Both happen at one time: the log tells what belongs together.
         agent.post(&format!("api/v1/suspensions/{question}/cancel"), json!({})).await.ok();
-        app.advance(1).await;
         let asked_before = asked_before.to_string();
         stop(&asked_before, json!({"graceful": false})).await;
         let task = seen(&agent, "", &asked_before).await;
@@ -442,9 +448,11 @@ on_each_store! {
                 }
             }
             let refused = error(&operator, "tasks/resume", bare).await;
-            assert_eq!(refused["data"][0]["metadata"]["harn_code"], "HARN-SUS-003");
+            assert_eq!(refused["data"][0]["metadata"], json!({"harn_code": "HARN-SUS-003"}));
+            let late = error(&operator, "tasks/resume", answering).await["data"][0]["metadata"].clone();
+            assert_eq!(late, json!({"harn_code": "HARN-SUS-003", "resolution": "responded", "resolved_by": "test-operator"}));
             let types = agent.event_types(id.parse().unwrap()).await;
-            assert_eq!(types.iter().filter(|of| *of == "intent.response_rejected").count(), 2, "{types:?}");
+            assert_eq!(types.iter().filter(|of| *of == "intent.response_rejected").count(), 3, "{types:?}");
         }
     }
 
@@ -465,6 +473,14 @@ on_each_store! {
             ]);
             assert!(told[1..].iter().all(|(_, words)| words.starts_with("HARN-SUS-002: ")), "{told:?}");
             assert!(told[3].1.ends_with("ResumeConditions.timeout.on_timeout: unknown field; expected durationMinutes, onTimeout, or input"), "{told:?}");
+            // The place is for programs, and the words are for people: nothing is hidden in them.
+            let hidden = json!({"taskId": id, "reason": "r", "conditions": {"": 1, "a\u{202e}b\u{0}\n": 1}});
+            let refused = error(&agent, method, hidden).await;
+            let told = violations(&refused);
+            assert_eq!((told[0].0, told[1].0), ("conditions.\"\"", "conditions.a\u{202e}b\u{0}\n"));
+            let wanted = "HARN-SUS-002: invalid ResumeConditions.a⟨U+202E⟩b⟨U+0000⟩ : unknown field; expected trigger, timeout, or onEvent";
+            assert_eq!(told[1].1, wanted);
+            assert!(refused["message"].as_str().unwrap().ends_with(wanted), "{refused}");
         }
         assert_eq!(agent.status(id.parse().unwrap()).await, "active");
     }

@@ -366,6 +366,7 @@ async fn inbox(app: &TestApp) {
         drop(app.store().dashboard(cleo.clone(), Ok(DashboardFilter { group })).await);
     }
     app.store().history(cleo, SuspensionId::parse(&id).unwrap()).await.unwrap();
+    app.store().people_changed(0).await.unwrap();
     key.respond(intent, &id, "approve").await.ok();
     admin.send(admin.request("DELETE", &format!("api/v1/people/{}", person["id"].as_str().unwrap()))).await.ok();
     admin.send(admin.request("DELETE", "api/v1/groups/desk")).await.ok();

@@ -256,7 +256,8 @@ fn woken(stop: &Stop, event: &Happened, resumed: &Resumed, mut who: Who) -> Judg
 fn is_met(stop: &Stop, resumed: &Resumed, who: &Who) -> bool {
     let Some(conditions) = stop.terms.as_ref().and_then(|terms| terms.conditions.as_ref()) else { return false };
     let name = resumed.event.clone().unwrap_or_default();
-    let is_met_by = |provider| conditions.met_by(&Fired { name: name.clone(), provider, payload: None }) == Some(resumed.cause);
+    let fired = |provider| Fired { name: name.clone(), provider, payload: None, webhook_id: None };
+    let is_met_by = |provider| conditions.met_by(&fired(provider)) == Some(resumed.cause);
     // No key may have a name that begins so, so it is that of a sender, whose messages come from one provider.
     if resumed.resumed_by.starts_with(SENDER) {
         return is_met_by(Provider::Webhook);

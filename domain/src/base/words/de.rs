@@ -73,18 +73,6 @@ pub(super) fn received_on(moment: &str) -> String {
     format!("am {moment}")
 }
 
-// Text of agents. These phrases replace long gaps, which would push the text behind them out of sight.
-
-/// Replaces a long run of empty lines.
-pub(super) fn empty_lines_left_out(count: usize) -> String {
-    format!("⟨{count} leere Zeilen⟩")
-}
-
-/// Replaces a long run of spaces.
-pub(super) fn spaces_left_out(count: usize) -> String {
-    format!("⟨{count} Leerzeichen⟩")
-}
-
 // Choices. Warnings about their words.
 
 /// The heading of the warnings below, where there is room for a heading.

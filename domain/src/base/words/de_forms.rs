@@ -37,11 +37,8 @@ pub(super) const DRAFT_IS_NOT_SAVED: &str = "Ihr Entwurf ist nicht gespeichert";
 /// Heads an open question whose reader wanted to take over a draft that is gone.
 pub(super) const DRAFT_IS_GONE: &str = "Den Entwurf gibt es nicht mehr";
 
-/// A field that came twice in one form.
-pub(super) const WAS_SENT_TWICE: &str = "wurde zweimal gesendet, und nichts sagt, welche der beiden Angaben gilt. Prüfen Sie, was hier steht, und senden Sie das Formular noch einmal";
-
 /// Heads a refusal of a form in which a field came twice.
-pub(super) const FIELD_CAME_TWICE: &str = "Ein Feld wurde zweimal gesendet";
+pub(super) const FIELD_CAME_TWICE: &str = "Das Formular kam beschädigt an";
 
 /// No answer, where one is needed.
 pub(super) const IS_MISSING: &str = "ist noch leer";

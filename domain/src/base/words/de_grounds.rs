@@ -28,6 +28,14 @@ pub(super) const SAYS_REVERSIBLE: &str = "Der Agent gibt an, dass es sich zurüc
 pub(super) const SAYS_HARD_TO_REVERSE: &str = "Der Agent gibt an, dass es sich nur mit Aufwand oder zum Teil zurücknehmen lässt.";
 /// It cannot, as a sentence.
 pub(super) const SAYS_IRREVERSIBLE: &str = "Der Agent gibt an, dass es sich nicht zurücknehmen lässt.";
+/// The lowest risk, as a sentence.
+pub(super) const SAYS_LOW_RISK: &str = "Der Agent gibt an, dass das Risiko niedrig ist.";
+/// The next higher risk, as a sentence.
+pub(super) const SAYS_MEDIUM_RISK: &str = "Der Agent gibt an, dass das Risiko mittel ist.";
+/// The next higher risk, as a sentence.
+pub(super) const SAYS_HIGH_RISK: &str = "Der Agent gibt an, dass das Risiko hoch ist.";
+/// The highest risk, as a sentence.
+pub(super) const SAYS_CRITICAL_RISK: &str = "Der Agent gibt an, dass das Risiko kritisch ist.";
 /// A message about a question with an explanation, which the message does not have.
 pub(super) const THE_PAGE_EXPLAINS: &str = "Die Erklärung des Agenten steht auf der Seite.";
 /// A message about a question of whose kind earlier ones were decided.

@@ -70,18 +70,6 @@ pub fn received_on(moment: &str) -> String {
     format!("on {moment}")
 }
 
-// Text of agents. These phrases replace long gaps, which would push the text behind them out of sight.
-
-/// Replaces a long run of empty lines.
-pub fn empty_lines_left_out(count: usize) -> String {
-    format!("⟨{count} empty lines⟩")
-}
-
-/// Replaces a long run of spaces.
-pub fn spaces_left_out(count: usize) -> String {
-    format!("⟨{count} spaces⟩")
-}
-
 // Choices. Warnings about their words.
 
 /// The heading of the warnings below, where there is room for a heading.

@@ -36,12 +36,8 @@ pub const DRAFT_IS_NOT_SAVED: &str = "Your draft is not saved";
 /// Heads an open question whose reader wanted to take over a draft that is gone.
 pub const DRAFT_IS_GONE: &str = "The draft is not there any more";
 
-/// A field that came twice in one form.
-pub const WAS_SENT_TWICE: &str =
-    "was sent twice, and nothing says which of the two counts. Check what stands here, and send the form again";
-
 /// Heads a refusal of a form in which a field came twice.
-pub const FIELD_CAME_TWICE: &str = "A field was sent twice";
+pub const FIELD_CAME_TWICE: &str = "The form arrived damaged";
 
 /// No answer, where one is needed.
 pub const IS_MISSING: &str = "is still empty";

@@ -28,6 +28,14 @@ pub const SAYS_REVERSIBLE: &str = "The agent says that it can be taken back.";
 pub const SAYS_HARD_TO_REVERSE: &str = "The agent says that it can be taken back only with effort, or in part.";
 /// It cannot, as a sentence.
 pub const SAYS_IRREVERSIBLE: &str = "The agent says that it cannot be taken back.";
+/// The lowest risk, as a sentence.
+pub const SAYS_LOW_RISK: &str = "The agent says that the risk is low.";
+/// The next higher risk, as a sentence.
+pub const SAYS_MEDIUM_RISK: &str = "The agent says that the risk is medium.";
+/// The next higher risk, as a sentence.
+pub const SAYS_HIGH_RISK: &str = "The agent says that the risk is high.";
+/// The highest risk, as a sentence.
+pub const SAYS_CRITICAL_RISK: &str = "The agent says that the risk is critical.";
 /// A message about a question with an explanation, which the message does not have.
 pub const THE_PAGE_EXPLAINS: &str = "The page has the agent's explanation.";
 /// A message about a question of whose kind earlier ones were decided.

@@ -247,7 +247,6 @@ words! {
         proposal_has_changed: PROPOSAL_HAS_CHANGED,
         draft_is_not_saved: DRAFT_IS_NOT_SAVED,
         draft_is_gone: DRAFT_IS_GONE,
-        was_sent_twice: WAS_SENT_TWICE,
         field_came_twice: FIELD_CAME_TWICE,
         is_missing: IS_MISSING,
         is_not_accepted: IS_NOT_ACCEPTED,
@@ -276,6 +275,10 @@ words! {
         says_reversible: SAYS_REVERSIBLE,
         says_hard_to_reverse: SAYS_HARD_TO_REVERSE,
         says_irreversible: SAYS_IRREVERSIBLE,
+        says_low_risk: SAYS_LOW_RISK,
+        says_medium_risk: SAYS_MEDIUM_RISK,
+        says_high_risk: SAYS_HIGH_RISK,
+        says_critical_risk: SAYS_CRITICAL_RISK,
         the_page_explains: THE_PAGE_EXPLAINS,
         the_page_has_earlier_decisions: THE_PAGE_HAS_EARLIER_DECISIONS,
         earlier_decisions: EARLIER_DECISIONS,
@@ -307,8 +310,6 @@ words! {
         fn in_utc(time: &str) -> String;
         fn seconds_later(seconds: i64) -> String;
         fn received_on(moment: &str) -> String;
-        fn empty_lines_left_out(count: usize) -> String;
-        fn spaces_left_out(count: usize) -> String;
         fn asks(agent: &str) -> Stressed;
         fn preview(deadline: &str) -> String;
         fn preview_of_the_end(what: &str) -> String;

@@ -7,8 +7,8 @@ use super::super::context::{FieldError, FieldProblem};
 /// Why a place is not handed on, or a question not assigned to others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pages) struct HandRefused {
-    /// The person or the group, as it was typed; absent if the reason is about all of them.
-    pub name: Option<String>,
+    /// The people and groups that break the rule, as they were typed; none if the reason is about all of them.
+    pub names: Vec<String>,
     /// The rule that is broken.
     pub rule: String,
     /// The reason, in English.
@@ -71,6 +71,8 @@ pub(in crate::pages) enum FormError {
     NotSigned,
     /// The signature of the passkey is not accepted, for this reason.
     PasskeyRefused(String),
+    /// A field came more than once. These are the titles of those that the page shows.
+    CameTwice(Vec<String>),
     /// A typed text cannot be sent yet.
     NeedsChange(Vec<FieldError>),
 }
@@ -111,6 +113,7 @@ impl FormError {
             Self::OtherPerson => language.page_of_another_person().to_owned(),
             Self::NotSigned => language.no_passkey_signed().to_owned(),
             Self::PasskeyRefused(_) => language.passkey_not_accepted().to_owned(),
+            Self::CameTwice(_) => language.field_came_twice().to_owned(),
             Self::NeedsChange(errors) => language.answers_need_a_change(errors.len()),
         }
     }
@@ -137,7 +140,8 @@ impl FormError {
             | Self::NoLogin { .. }
             | Self::OtherPerson
             | Self::NotSigned
-            | Self::PasskeyRefused(_) => &[],
+            | Self::PasskeyRefused(_)
+            | Self::CameTwice(_) => &[],
         }
     }
 }

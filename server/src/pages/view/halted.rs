@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use domain::intent::stop_event::StopEvent;
-use domain::suspension::stop::{Cause, Conditions, Mode, Stage};
+use domain::suspension::stop::{Cause, Mode, Stage};
 use serde_json::Value;
 
-use super::awaited::{Timed, document};
+use super::awaited::{Awaited, Document, document};
 use super::line;
 
 /// One thing that happened to the stop of an intent.
@@ -20,9 +20,8 @@ pub(in crate::pages) enum Halted {
     Parked {
         by: String,
         reason: String,
-        /// The events for which it waits.
-        events: Vec<String>,
-        time: Option<Timed>,
+        /// The conditions under which it goes on; absent if it only waited to be resumed.
+        awaited: Option<Awaited>,
     },
     /// The work is being ended.
     Ending {
@@ -46,12 +45,12 @@ pub(in crate::pages) enum Halted {
     },
     Resumed {
         by: String,
-        input: Option<String>,
+        input: Option<Document>,
     },
     Woken {
         event: String,
         by: String,
-        input: Option<String>,
+        input: Option<Document>,
     },
     /// It goes on, because its time was over.
     Continued,
@@ -67,7 +66,7 @@ pub(in crate::pages) enum Halted {
     TimeOver,
     HandedIn {
         by: String,
-        document: Option<String>,
+        document: Option<Document>,
     },
 }
 
@@ -86,8 +85,7 @@ impl Halted {
             StopEvent::Parked(parked) => Self::Parked {
                 by: line(&parked.parked_by),
                 reason: line(&parked.reason),
-                events: parked.conditions.as_ref().map(events).unwrap_or_default(),
-                time: Timed::of(parked.conditions.as_ref(), parked.expires_at),
+                awaited: Awaited::of(parked.conditions.as_ref(), parked.expires_at),
             },
             StopEvent::Stopping(stopping) => {
                 Self::Ending { by: line(&stopping.stopped_by), reason: words(&stopping.reason), until: stopping.expires_at }
@@ -130,16 +128,4 @@ impl Halted {
             | Self::Ended { .. } => ("bar", ""),
         }
     }
-}
-
-/// The names of the events, each once.
-fn events(conditions: &Conditions) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for (name, _) in conditions.waits_for() {
-        let name = line(name);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

@@ -111,6 +111,8 @@ struct Row {
     question: Option<String>,
     agent: String,
     kind: Kind,
+    /// The risk that the agent declares.
+    risk: Option<Risk>,
     at: DateTime<Utc>,
     left: Option<Left>,
     soon: bool,
@@ -240,6 +242,7 @@ impl Row {
             same: Same::Once,
             answer,
             words,
+            risk: question.as_ref().and_then(|question| question.risk),
             question: question.map(|question| headline(&question.question, language)),
             agent: line(&suspension.asked_by.name),
             kind: suspension.kind,

@@ -182,12 +182,14 @@ pub(in crate::pages) struct HandsShown {
     pub is_own: bool,
     /// The places that were handed on: the person who had each, and the one who has it.
     pub handed: Vec<(String, String)>,
-    /// The person to whom the reader has handed the own place.
+    /// The person to whom the reader has handed on their place.
     pub left_to: Option<String>,
     /// The address of another person that was typed before an error.
     pub to: String,
     /// The people and groups that were typed before an error.
     pub who: String,
+    /// The login that the reader needs before choosing who answers.
+    pub login: Option<LoginNeeded>,
 }
 
 /// The passkey that must sign an answer.

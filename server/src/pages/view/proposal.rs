@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::context::label;
 use super::super::fields::named;
-use super::{FieldKind, Fields};
+use super::Fields;
 
 /// The action that a question proposes, as its page shows it.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub(in crate::pages) struct ProposalShown {
     pub rows: Vec<ChangeRow>,
     /// The person who has edited the action, if its answer counts, and when.
     pub edited_by: Option<(String, DateTime<Utc>)>,
+    /// Whether the reader is that person.
+    pub is_own_edit: bool,
     /// The changes of that person: the fields as they were proposed, and as they stand.
     pub edits: Vec<ChangeRow>,
     /// The other people who have approved the action as it stands. An edit clears these approvals.
@@ -96,16 +98,9 @@ fn shown(text: &str, language: Language) -> String {
 }
 
 impl ProposalShown {
-    /// The fields that people may edit. A text with several lines gets a control with several lines: another one would drop its line breaks.
+    /// The fields that people may edit.
     pub(super) fn fields(&self, language: Language) -> Option<Fields> {
-        let mut fields = Fields::of_schema(self.editable.as_deref()?, language);
-        for field in &mut fields.fields {
-            let has_lines = self.typed.get(&field.name).is_some_and(|text| text.contains(['\n', '\r']));
-            if has_lines && matches!(field.kind, FieldKind::Line { .. }) {
-                field.kind = FieldKind::Lines;
-            }
-        }
-        Some(fields)
+        Some(Fields::of_schema(self.editable.as_deref()?, language))
     }
 
     /// The members of the action as the agent proposed it, with their labels.

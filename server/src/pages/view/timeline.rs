@@ -184,7 +184,8 @@ fn marks(moments: &[Moment], scale: &Scale) -> Vec<Mark> {
 mod tests {
     use chrono::TimeDelta;
 
-    use super::super::samples::at;
+    use super::super::OpenQuestion;
+    use super::super::samples::{at, open};
     use super::*;
 
     fn message(attempt: u32, recipient: &str, state: DeliveryState, minute: u32) -> Told {
@@ -205,6 +206,16 @@ mod tests {
         let whats: Vec<_> = told(&messages).into_iter().map(|moment| (moment.what, moment.who)).collect();
         let expected = [(What::Delivered, "ada"), (What::NotDelivered, "bob"), (What::Reminded, "ada"), (What::Escalated, "eve")];
         assert_eq!(whats, expected.map(|(what, who)| (what, who.to_owned())));
+    }
+
+    #[test]
+    fn the_description_of_the_picture_counts_one_moment_and_several() {
+        for (count, told) in [(1, "with one moment on it."), (2, "with 2 moments on it.")] {
+            let moments = vec![Moment::of(at(7, 14), What::Asked, "ada"); count];
+            let timeline = Timeline { moments, left_out: 0, marks: Vec::new(), filled: LEFT, deadline: None, ends_at: None };
+            let html = OpenQuestion { timeline: Some(Box::new(timeline)), ..open() }.render().unwrap();
+            assert!(html.contains(told), "{html}");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Whole {
             expires_at: link.suspension.ends_at(),
             silence,
             others_wait: language.others_wait(link.waiting),
-            assignees: link.question.assignees.as_ref().map(|assignees| assignees.in_words(language)).unwrap_or_default(),
+            assignees: link.assigned_to(language),
             risk: link.question.risk,
             grounds,
             now: link.now,

@@ -76,6 +76,11 @@ impl Typed {
         }
     }
 
+    /// Whether it is a field of one of our own forms that a person sees there.
+    pub(in crate::pages) fn is_seen(&self) -> bool {
+        matches!(self.name.as_str(), "address" | "deputy" | "from" | "input" | "locale" | "time_zone" | "until")
+    }
+
     fn is_line(&self) -> bool {
         !self.text.contains('\n') && self.text.chars().count() <= LINE_CHARS_MAX
     }
@@ -116,9 +121,9 @@ impl TroublePage {
         Self { page, trouble, again }
     }
 
-    /// Whether the form that is sent again is an answer.
+    /// Whether the page may be about an answer.
     fn is_an_answer(&self) -> bool {
-        self.trouble != Trouble::CameTwice
+        !matches!(self.trouble, Trouble::CameTwice | Trouble::ForeignPage | Trouble::NoExport)
     }
 
     fn title(&self) -> &'static str {
@@ -142,7 +147,7 @@ impl TroublePage {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples;
+    use super::super::{Manner, samples};
     use super::*;
 
     fn page() -> Page {
@@ -180,8 +185,34 @@ mod tests {
         ] {
             let html = TroublePage::new(page(), trouble, None).render().unwrap();
             assert!(html.contains(sentence), "{sentence}");
+            let is_other = matches!(trouble, Trouble::CameTwice | Trouble::ForeignPage);
+            assert_eq!(html.contains("only the buttons send an answer"), !is_other, "{trouble:?}: {html}");
         }
     }
+
+    // A person knows the fields of our forms by their labels, and not by their names on the wire.
+    #[test]
+    fn a_field_of_our_own_has_the_label_of_its_page() {
+        for (name, english, german) in [
+            ("address", "Your e-mail address", "Ihre E-Mail-Adresse"),
+            ("deputy", "Address of your deputy", "Adresse Ihrer Stellvertretung"),
+            ("from", "From", "Von"),
+            ("input", "Input for the agent", "Eingabe für den Agenten"),
+            ("locale", "Language", "Sprache"),
+            ("time_zone", "Time zone", "Zeitzone"),
+            ("until", "Until", "Bis"),
+        ] {
+            let typed = Typed { name: name.to_owned(), text: "x".to_owned() };
+            assert!(typed.is_seen(), "{name}");
+            let again = Again { form_action: String::new(), nonce: String::new(), typed: vec![typed], hidden: Vec::new() };
+            for (language, label) in [(Language::English, english), (Language::German, german)] {
+                let page = Page { manner: Manner { language, ..page().manner }, ..page() };
+                let html = TroublePage::new(page, Trouble::CameTwice, Some(again.clone())).render().unwrap();
+                assert!(html.contains(&format!("<label for=\"t1\">{label}</label>")), "{label} is missing in {html}");
+            }
+        }
+    }
+
     // Typed text survives every refusal, even with a line break at its beginning, and stays text.
     #[test]
     fn a_form_that_was_refused_can_be_sent_again() {

@@ -1,7 +1,9 @@
 //! The errors of A2A: one table from what the server refuses to the codes of both bindings.
 
 use domain::base::field::FieldError;
+use domain::base::text::visible_line;
 use domain::problem::edge;
+use domain::suspension::stop_refusal::StopRefusal;
 use serde_json::{Map, Value, json};
 
 use super::names::in_camel;
@@ -70,6 +72,7 @@ pub(crate) struct Error {
 }
 
 impl Error {
+    /// An error with a message. Programs show the message to people, and it may repeat words of the caller, so nothing in it is hidden.
     fn of((code, http, status): (i32, u16, &'static str), reason: &str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -78,7 +81,7 @@ impl Error {
             status,
             reason: reason.to_owned(),
             domain: A2A,
-            message: message.into(),
+            message: visible_line(&message.into()),
             metadata: Box::default(),
             errors: Box::default(),
             retry_after: None,
@@ -116,9 +119,11 @@ impl Error {
         Self::of((METHOD_NOT_FOUND, 404, "NOT_FOUND"), "METHOD_NOT_FOUND", message)
     }
 
+    /// Members that break rules. A place is for programs, so it has the name as it was sent.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
         let said: Vec<String> = errors.iter().map(|error| format!("{}: {}", error.field, error.message)).collect();
-        Self { errors: errors.into(), ..Self::of((INVALID_PARAMS, 400, "INVALID_ARGUMENT"), "INVALID_PARAMS", said.join("; ")) }
+        let told = errors.into_iter().map(|error| FieldError { message: visible_line(&error.message), ..error });
+        Self { errors: told.collect(), ..Self::of((INVALID_PARAMS, 400, "INVALID_ARGUMENT"), "INVALID_PARAMS", said.join("; ")) }
     }
 
     /// One member that breaks a rule.
@@ -154,7 +159,7 @@ impl Error {
             ("invalid_choice", _) => Self { metadata: Box::new(more.members.clone()), ..Self::wrong("value", detail) },
             ("already_resolved" | "expired" | "suspension_mismatch", _) => match wants {
                 Wants::Cancel => Self::not_cancelable(detail),
-                Wants::Halt(words) => told(own((words.mismatch(), 409, "ABORTED"), 200)),
+                Wants::Halt(words) => told(own((words.mismatch(), 409, "ABORTED"), 200)).with_harn_code(),
                 Wants::Other => own((-32012, 409, "ABORTED"), 200),
             },
             (_, 401) => own((-32041, 401, "UNAUTHENTICATED"), 401),
@@ -174,6 +179,13 @@ impl Error {
         Self { retry_after: more.retry_after, ..error }
     }
 
+    /// Adds Harn's code to the refusal of a handle. The handle of a question may come with an answer, and a refused answer has no such code.
+    fn with_harn_code(mut self) -> Self {
+        let refusal = if self.reason == "suspension_mismatch" { StopRefusal::Mismatch } else { StopRefusal::QuestionEnded };
+        self.metadata.entry("harn_code").or_insert_with(|| json!(refusal.harn_code()));
+        self
+    }
+
     /// The error for a body that is no call.
     pub(crate) fn no_call(no_call: &NoCall) -> Self {
         let reason = if no_call.code == INVALID_PARAMS { "INVALID_PARAMS" } else { "INVALID_REQUEST" };
@@ -182,11 +194,12 @@ impl Error {
 
     /// The details of the error: the reason, and the members that break rules.
     pub(crate) fn details(&self) -> Value {
+        let told = self.metadata.iter().filter(|(_, value)| !value.is_null());
         let info = json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": self.reason,
             "domain": self.domain,
-            "metadata": self.metadata.iter().map(|(name, value)| (name.clone(), in_text(value))).collect::<Map<_, _>>(),
+            "metadata": told.map(|(name, value)| (name.clone(), in_text(value))).collect::<Map<_, _>>(),
         });
         if self.errors.is_empty() {
             return json!([info]);
@@ -221,9 +234,9 @@ fn in_text(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
     use domain::problem::Rejection;
-    use domain::suspension::Kind;
-    use domain::suspension::stop_refusal::StopRefusal;
+    use domain::suspension::{Kind, Resolution};
 
     use super::*;
 
@@ -267,6 +280,43 @@ mod tests {
         }
         let unauthorized = Error::from(crate::edge::auth::unauthorized(), Wants::Other);
         assert_eq!((unauthorized.code, unauthorized.http, unauthorized.rpc_http), (-32041, 401, 401));
+    }
+
+    /// A late answer by the handle of a question has the code of a used handle, and says nothing about what is not there.
+    #[test]
+    fn a_refusal_of_a_handle_has_the_code_of_harn_and_no_empty_member() {
+        let resolved = Rejection::AlreadyResolved {
+            resolution: Resolution::Responded,
+            reason: None,
+            resolved_at: DateTime::UNIX_EPOCH,
+            resolved_by: Some("ada@example.com".into()),
+        };
+        let metadata = |rejection: Rejection, wants| Error::from(rejection.into(), wants).details()[0]["metadata"].clone();
+        for words in [Words::Proposed, Words::Revised] {
+            assert_eq!(
+                metadata(resolved.clone(), Wants::Halt(words)),
+                json!({"resolution": "responded", "resolved_by": "ada@example.com", "harn_code": "HARN-SUS-003"})
+            );
+            assert_eq!(
+                metadata(Rejection::Expired { expired_at: None }, Wants::Halt(words)),
+                json!({"harn_code": "HARN-SUS-003"})
+            );
+            let foreign = metadata(Rejection::SuspensionMismatch, Wants::Halt(words));
+            assert_eq!(foreign, json!({"harn_code": "HARN-SUS-004"}));
+            assert_eq!(metadata(StopRefusal::TimeOver.into(), Wants::Halt(words)), json!({"harn_code": "HARN-SUS-006"}));
+        }
+        assert_eq!(metadata(resolved, Wants::Other), json!({}), "an answer that is no resumption has no code of Harn");
+    }
+
+    /// Words of the caller cannot reorder the message that repeats them, hide in it, or begin a line of it.
+    #[test]
+    fn a_message_shows_what_is_hidden_in_the_names_that_it_repeats() {
+        let name = "a\u{202e}b\u{0}\nc";
+        let error = Error::invalid(vec![FieldError::new(name, "unknown", format!("{name}: is no member here"))]);
+        let shown = "a⟨U+202E⟩b⟨U+0000⟩ c";
+        assert_eq!(error.message(), format!("{shown}: {shown}: is no member here"));
+        let violation = error.details()[1]["fieldViolations"][0].clone();
+        assert_eq!(violation, json!({"field": name, "description": format!("{shown}: is no member here")}));
     }
 
     #[test]

@@ -229,6 +229,8 @@ mod tests {
         let at_the_top = "unknown field; expected trigger, timeout, or onEvent";
         is(json!({"on_event": "x"}), &[(".on_event", at_the_top)]);
         is(json!({"onEvents": "x"}), &[(".onEvents", at_the_top)]);
+        let unnamed = json!({"": 1, "timeout": {"durationMinutes": 1, "": 1}});
+        is(unnamed, &[(".\"\"", at_the_top), (".timeout.\"\"", in_timeout)]);
         let matching = json!({"trigger": {"kind": "k", "provider": "placet", "match": {"events": ["x"], "event_names": 1}}});
         is(matching, &[(".trigger.match.event_names", "unknown field; expected events")]);
         let actions = "unsupported action `x_y`; expected one of: resume_with_summary, fail, resume_with_input";

@@ -226,8 +226,8 @@ async fn following(
     let following = follow(shared, caller, StreamOf::Log(id), place).await?;
     let messages = known.as_ref().map_or(super::reading::HISTORY_MAX, |known| known.said.len());
     let matter = shared.store.matter(caller.principal.clone(), id, Ok(messages)).await?;
-    let heard = known.map_or_else(Heard::default, |known| known.heard);
-    Ok((following, Matter { heard, ..matter }))
+    let (heard, warnings) = known.map(|known| (known.heard, known.warnings)).unwrap_or_default();
+    Ok((following, Matter { heard, warnings, ..matter }))
 }
 
 /// Stops the work of a task, or lets it go on.

@@ -93,27 +93,17 @@ pub(crate) fn state(matter: &Matter) -> State {
         Some(Fate::Withdrawn) => return State::Canceled,
         None => {}
     }
-    let ended_at = matter.ended_by.as_ref().map(|stop| stop.suspended_at);
-    let is_withdrawn = matter.record.as_ref().is_some_and(|record| {
-        // Where another has ended the work, a question that was withdrawn before is not the end of it.
-        let belongs_to_the_end = ended_at.is_none_or(|ended_at| record.resolved_at.is_some_and(|at| at >= ended_at));
-        let was_withdrawn = matches!(record.resolution_reason, Some(ResolutionReason::Withdrawn | ResolutionReason::Superseded));
-        was_withdrawn && belongs_to_the_end
-    });
+    let reason = matter.record.as_ref().and_then(|record| record.resolution_reason);
+    let was_withdrawn = matches!(reason, Some(ResolutionReason::Withdrawn | ResolutionReason::Superseded));
+    // Where another has ended the work, a question that was withdrawn before is not the end of it.
+    let is_withdrawn = matter.ended_by.as_ref().map_or(was_withdrawn, |ended| ended.withdrew);
     let given_up = if is_withdrawn { State::Canceled } else { State::Failed };
     state_of(matter.status, false).unwrap_or(given_up)
 }
 
 /// A task.
 pub(crate) fn task(matter: &Matter, shown: Shown) -> Task {
-    let open = matter.record.as_ref().filter(|record| record.resolution.is_none());
-    let asks = open.filter(|_| shown.active.question).map(|record| {
-        let mut facts = json!({ "kind": "awaiting_input" });
-        if matter.may_answer {
-            facts["handle"] = json!(record.id);
-        }
-        (QUESTION.to_owned(), facts)
-    });
+    let asks = about_the_question(matter, shown).map(|facts| (QUESTION.to_owned(), Value::Object(facts)));
     let stops = matter.stop.as_ref().map(|record| (PAUSE.to_owned(), Stopped::of(record).members(matter.may_resume)));
     let metadata = asks.into_iter().chain(stops).collect::<Map<_, _>>();
     Task {
@@ -124,6 +114,22 @@ pub(crate) fn task(matter: &Matter, shown: Shown) -> Task {
         history: matter.said.iter().filter_map(|event| said(matter, event)).collect(),
         metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
     }
+}
+
+/// The metadata about the question. Every client reads the warnings about what it has asked; the rest is for clients that know the extension.
+fn about_the_question(matter: &Matter, shown: Shown) -> Option<Map<String, Value>> {
+    let mut facts = Map::new();
+    let open = matter.record.as_ref().filter(|record| record.resolution.is_none());
+    if let Some(record) = open.filter(|_| shown.active.question) {
+        facts.insert("kind".to_owned(), json!("awaiting_input"));
+        if matter.may_answer {
+            facts.insert("handle".to_owned(), json!(record.id));
+        }
+    }
+    if !matter.warnings.is_empty() {
+        facts.insert("warnings".to_owned(), json!(matter.warnings));
+    }
+    Some(facts).filter(|facts| !facts.is_empty())
 }
 
 /// The status of a task, with words for people and agents that read it.
@@ -274,7 +280,7 @@ fn facts(matter: &Matter, record: &SuspensionRecord) -> Value {
 
 /// That another principal ended the work, in words; `None` if it ended in another way.
 fn ended(matter: &Matter) -> Option<String> {
-    matter.ended_by.as_ref().map(|stop| because("The work was ended by another", stop.reason.as_deref()))
+    matter.ended_by.as_ref().map(|ended| because("The work was ended by another", ended.stop.reason.as_deref()))
 }
 
 /// Why a task was cancelled, in words.
@@ -450,6 +456,7 @@ mod tests {
             stop: None,
             may_resume: false,
             ended_by: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -510,6 +517,17 @@ mod tests {
         assert!(shown.contains(&id) && shown.contains("yes (Yes), no (No)"), "{shown}");
         let bare = json!(task(&may_answer, BARE));
         assert_eq!((bare["status"]["message"]["parts"].as_array().unwrap().len(), &bare["metadata"]), (1, &Value::Null));
+    }
+
+    /// An asker that does not read the warnings would believe that the question was asked as it meant it.
+    #[test]
+    fn every_asker_reads_the_warnings() {
+        let open = matter(IntentStatus::SuspendedAwaitingInput, Some(Fate::Open), None);
+        let warned = Matter { warnings: vec!["one".into()], ..open };
+        assert_eq!(json!(task(&warned, BARE))["metadata"], json!({QUESTION: {"warnings": ["one"]}}));
+        let extended = Shown { active: Active { question: true, ..Active::default() }, ..BARE };
+        let wanted = json!({QUESTION: {"kind": "awaiting_input", "warnings": ["one"]}});
+        assert_eq!(json!(task(&warned, extended))["metadata"], wanted);
     }
 
     #[test]

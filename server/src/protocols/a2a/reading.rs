@@ -522,6 +522,8 @@ mod tests {
         let choice = |choice: Value| field(json!([{"data": {"question": "b", "responseType": "choice", "choices": [choice]}}]));
         assert_eq!(choice(json!({"value": "a", "label": "A", "is_x": 1})), "choices[0].is_x");
         assert_eq!(choice(json!({"value": "a", "label": "A", "isX": 1})), "choices[0].isX");
+        assert_eq!(choice(json!({"value": "a", "label": "A", "": 1})), "choices[0].\"\"");
+        assert_eq!(field(json!([{"data": {"question": "b", "": 1}}])), "\"\"");
         let two = json!([{"data": {"question": "b", "retryPolicy": {"max_attempts": 1}, "response_type": "text"}}]);
         let mut places: Vec<String> = asks(&two).unwrap_err().into_iter().map(|error| names::in_camel(error).field).collect();
         places.sort();

@@ -5,7 +5,8 @@ use domain::base::ids::SuspensionId;
 use domain::base::text::{defanged, visible};
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::Kind;
-use domain::suspension::stop::{Conditions, Mode, OnTimeout, Stage};
+use domain::suspension::at_time::AtTime;
+use domain::suspension::stop::{Conditions, Mode, Stage};
 use domain::wire::StopRecord;
 use serde_json::{Map, Value, json};
 
@@ -124,10 +125,8 @@ impl Stopped {
             return because("The work is being ended by another", reason) + &until.map(hands_in).unwrap_or_default();
         }
         let done = if self.is_by_agent() { "The agent parked itself" } else { "The agent was paused by another" };
-        let timeout = self.conditions.as_ref().and_then(|conditions| conditions.timeout.as_ref());
-        let is_given_up = timeout.is_some_and(|timeout| timeout.on_timeout == OnTimeout::Fail);
-        let then = if is_given_up { ", and its work is then given up" } else { "" };
-        let waits = |at: String| format!("\n\nIt waits until {at} at most{then}.");
+        let effect = AtTime::of(self.conditions.as_ref()).in_english();
+        let waits = |at: String| format!("\n\nThe work waits until {at} at the latest; then {effect}.");
         because(done, reason) + &until.map(waits).unwrap_or_default()
     }
 }
@@ -160,8 +159,8 @@ fn in_camel(conditions: &Conditions) -> Value {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::intent::stop_event::Stopping;
-    use domain::suspension::stop::Initiator;
+    use domain::intent::stop_event::{Parked, Stopping};
+    use domain::suspension::stop::{Initiator, OnTimeout, ResumeOwner, Timeout};
     use uuid::Uuid;
 
     use super::*;
@@ -198,5 +197,34 @@ mod tests {
         let at_once = ending(None, None);
         assert_eq!(at_once.in_words(), "The work is being ended by another.");
         assert_eq!(at_once.members(false).get("endsAt"), None);
+    }
+
+    /// A client that reads no conditions must know whether the work goes on by itself or is given up.
+    #[test]
+    fn a_park_says_what_its_time_does() {
+        for (on_timeout, input, effect) in [
+            (OnTimeout::ResumeWithSummary, None, "it goes on, and its agent begins anew with a summary"),
+            (OnTimeout::ResumeWithInput, Some(json!("go")), "it goes on, and its agent gets the input that it set"),
+            (OnTimeout::ResumeWithInput, None, "it goes on, and its agent is told that the time is over"),
+            (OnTimeout::Fail, None, "the work is given up"),
+        ] {
+            let timeout = Timeout { duration_minutes: 1, on_timeout, input };
+            let event = StopEvent::Parked(Box::new(Parked {
+                suspension_id: SuspensionId(Uuid::from_u128(7)),
+                reason: "The review is not there yet.".to_owned(),
+                conditions: Some(Conditions { on_event: None, trigger: None, timeout: Some(timeout) }),
+                expires_at: Some(DateTime::UNIX_EPOCH + TimeDelta::minutes(1)),
+                resume_owner: ResumeOwner::Server,
+                parked_by: "bot".to_owned(),
+                credential: None,
+                by: None,
+            }));
+            let words = Stopped::begun(&event, DateTime::UNIX_EPOCH).unwrap().in_words();
+            let expected = format!(
+                "The agent parked itself: The review is not there yet.\n\nThe work waits until 1970-01-01T00:01:00.000Z at the latest; \
+                 then {effect}."
+            );
+            assert_eq!(words, expected);
+        }
     }
 }

@@ -93,7 +93,7 @@ impl WriteSuspensions for Writing<'_> {
     }
 
     fn save_hands(&mut self, suspension: i64, hands: &Hands) -> RowsResult<()> {
-        let hands = written((!hands.is_untouched()).then_some(hands))?;
+        let hands = written((*hands != Hands::default()).then_some(hands))?;
         diesel::update(suspensions::table.find(suspension)).set(suspensions::hands.eq(hands)).execute(self.session.conn()?)?;
         Ok(())
     }

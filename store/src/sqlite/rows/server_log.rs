@@ -58,4 +58,10 @@ impl ReadServerLog for SqliteConnection {
         let found = found.limit(i64::from(limit)).select((server_events::bytes, server_events::hash));
         found.load(self)?.into_iter().map(sealed_of).collect()
     }
+
+    fn newest_server_events(&mut self, after: i64, limit: u32) -> RowsResult<Vec<(i64, String)>> {
+        let found = server_events::table.filter(server_events::sequence.gt(after)).order(server_events::sequence.desc());
+        let found = found.limit(i64::from(limit)).select((server_events::sequence, server_events::event_type));
+        Ok(found.load(self)?)
+    }
 }

@@ -238,6 +238,26 @@ on_each_store! {
         assert_eq!(kit.fails("ListTasks", json!({"pageSize": 1, "page_size": 1})).await, "INVALID_PARAMS");
     }
 
+    /// The warnings about a question are in the metadata, which is free, so a strict parser takes them. A message that comes again is told them
+    /// again, because the first reply may have been lost. Later readers do not see them.
+    async fn the_asker_reads_the_warnings_about_its_question(app: &mut TestApp) {
+        let agent = app.agent();
+        let choices = json!([{"value": "approve", "label": "I deny"}, {"value": "deny", "label": "Deny it"}]);
+        let data = json!({"question": "Refund?", "responseType": "choice", "timeoutSeconds": 3_600, "choices": choices});
+        let warning = "choices: An answer says one thing and sends another. People are warned.";
+        let warned = json!({"urn:placet:a2a:question:v1": {"warnings": [warning]}});
+        for kit in kits(&agent) {
+            let misleading = |id: &str| kit.message(id, json!({"parts": [{"data": data}]}));
+            let task = kit.ok("SendMessage", misleading("m")).await["task"].clone();
+            assert_eq!(task["metadata"], warned, "{task}");
+            assert_eq!(kit.ok("SendMessage", misleading("m")).await["task"]["metadata"], warned);
+            assert_eq!(kit.ok("GetTask", json!({"id": task["id"]})).await["metadata"], Value::Null);
+            let first = kit.stream("SendStreamingMessage", misleading("s")).await.next().await.unwrap();
+            assert_eq!(first["task"]["metadata"], warned, "{first}");
+            assert_eq!(kit.asks("honest").await["metadata"], Value::Null);
+        }
+    }
+
     /// Each operation is on both bindings.
     async fn bind_equiv_001(app: &mut TestApp) {
         let agent = app.agent();
