@@ -102,20 +102,14 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
 /// Whether a file holds a secret, or an address that may contain one: an address of the mail server or of PostgreSQL with a password, or the
 /// address of a webhook. A file or an address that cannot be understood counts as one that holds a secret.
 pub fn holds_secret(path: &Path) -> bool {
-    let of_mails = |url: &SecretString| {
-        let url = url.expose_secret();
-        !url.is_empty() && Url::parse(url).map_or(true, |url| url.password().is_some())
-    };
-    let of_postgres =
-        |url: &String| url.starts_with("postgres") && Address::parse(url).as_ref().map_or(true, Address::has_password);
     read_file(path).map_or(true, |file| {
-        file.smtp_url.as_ref().is_some_and(of_mails)
+        file.smtp_url.as_ref().is_some_and(|url| mails_need_a_secret(url.expose_secret()))
             || !file.channels.webhook.is_empty()
             || file.log.names_addresses()
             || file.wake.names_addresses()
             || file.events.holds_secret()
             || file.login.holds_secret()
-            || file.database_url.as_ref().is_some_and(of_postgres)
+            || file.database_url.as_deref().is_some_and(database_needs_a_secret)
     })
 }
 
@@ -134,6 +128,22 @@ pub fn secret_files(path: &Path) -> Vec<PathBuf> {
     read_file(path).map_or_else(|_| Vec::new(), of)
 }
 
+/// Whether the address of a mail server may hold a secret: one that is mistyped may hold it at any place.
+fn mails_need_a_secret(url: &str) -> bool {
+    let is_plain = |url: Url| {
+        let is_known = matches!(url.scheme(), "smtp" | "smtps") && url.has_host() && matches!(url.path(), "" | "/");
+        let has_no_more = url.password().is_none() && url.fragment().is_none() && !url.username().contains('%');
+        is_known && has_no_more && url.query_pairs().all(|(name, _)| name == "tls")
+    };
+    !url.is_empty() && !Url::parse(url).is_ok_and(is_plain)
+}
+
+/// The same for the address of a database. The path of a file is none.
+fn database_needs_a_secret(url: &str) -> bool {
+    let is_plain = |address: Address| !address.has_password() && !url.contains('%');
+    !url.starts_with("sqlite:") && !Address::parse(url).is_ok_and(is_plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,10 +158,20 @@ mod tests {
             ("smtp_url = 'smtps://placet@mail.example.com?tls=required'", false),
             ("smtp_url = 'smtps://placet:hunter2@mail.example.com'", true),
             ("smtp_url = 'hunter2'", true),
+            ("smtp_url = 'smtp:placet:hunter2@127.0.0.1'", true),
+            ("smtp_url = 'smtp:///placet:hunter2@127.0.0.1'", true),
+            ("smtp_url = 'smtp://127.0.0.1/placet:hunter2'", true),
+            ("smtp_url = 'smtp://127.0.0.1?password=hunter2'", true),
+            ("smtp_url = 'smtp://127.0.0.1#hunter2'", true),
+            ("smtp_url = 'smtp://placet%3Ahunter2@127.0.0.1'", true),
             ("database_url = 'sqlite://placet.db'", false),
             ("database_url = 'postgres://placet@127.0.0.1/placet'", false),
             ("database_url = 'postgres://placet:hunter2@127.0.0.1/placet'", true),
             ("database_url = 'postgres://127.0.0.1/placet?user=placet&password=hunter2'", true),
+            ("database_url = 'POSTGRES://placet:hunter2@127.0.0.1/placet'", true),
+            ("database_url = ' postgres://placet:hunter2@127.0.0.1/placet'", true),
+            ("database_url = 'host=127.0.0.1 password=hunter2'", true),
+            ("database_url = 'mysql://placet:hunter2@127.0.0.1'", true),
             ("smtp_url = ", true),
         ] {
             std::fs::write(&file, text).unwrap();

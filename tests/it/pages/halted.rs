@@ -75,21 +75,21 @@ on_each_store! {
         let page = open(app, &mut ada, &format!("/{intent}")).await;
         assert!(!page.html.contains("<review>") && !page.html.contains("<invoice>"), "words of an agent are words");
         tells(&sentences(&page.html), &[
-            "test-operator paused the work at once: The supplier is checked.", "test-agent said that it had heard of the stop",
+            "test-operator paused the work at once: “The supplier is checked.”", "test-agent said that it had heard of the stop",
             "test-agent said that it had stopped", "test-operator let the work go on: The supplier is fine.",
-            "test-agent parked the work: Waiting for the &#60;review&#62;. · waits for the event review.approved or for the event review.rejected of the provider placet (trigger build.finished)",
+            "test-agent parked the work: “Waiting for the &#60;review&#62;.” · waits for the event review.approved or for the event review.rejected of the provider placet (trigger build.finished)",
             "The event review.approved let the work go on; test-operator told of it: {&#34;review&#34;:7}",
-            "test-agent parked the work: Waiting for the &#60;review&#62;. · until", "The time was over, and the work went on",
+            "test-agent parked the work: “Waiting for the &#60;review&#62;.” · until", "The time was over, and the work went on",
             "test-agent parked the work", "The stop was over, because test-operator ended the work",
-            "test-operator ended the work: Another team does it. · the agent had time until",
+            "test-operator ended the work: “Another team does it.” · the agent had time until",
             "test-agent stopped and handed in: {&#34;left&#34;:[&#34;The &#60;invoice&#62;.&#34;]}",
         ]);
         tells(&german(app, &mut ada, intent).await, &[
-            "test-operator hat die Arbeit sofort pausiert: The supplier is checked.", "test-agent hat mitgeteilt, von der Unterbrechung zu wissen",
+            "test-operator hat die Arbeit sofort pausiert: „The supplier is checked.“", "test-agent hat mitgeteilt, von der Unterbrechung zu wissen",
             "test-agent hat mitgeteilt, angehalten zu haben", "test-operator hat die Arbeit fortgesetzt: The supplier is fine.",
             " · wartet auf das Ereignis review.approved oder auf das Ereignis review.rejected des Anbieters placet (Auslöser build.finished)", "Das Ereignis review.approved hat die Arbeit fortgesetzt; test-operator hat es gemeldet",
             "Die Zeit war um, und die Arbeit ging weiter", "Die Unterbrechung war vorbei, weil test-operator die Arbeit beendet hat",
-            "test-operator hat die Arbeit beendet: Another team does it. · der Agent hatte Zeit bis", "test-agent hat angehalten und abgegeben: ",
+            "test-operator hat die Arbeit beendet: „Another team does it.“ · der Agent hatte Zeit bis", "test-agent hat angehalten und abgegeben: ",
         ]);
     }
 
@@ -153,7 +153,7 @@ on_each_store! {
         app.advance(60).await;
         app.outage(600).await;
         for (intent, english, in_german) in [
-            (child, &["boss paused the work", "test-operator took the pause over from the agent that had made it: Everything stands still.", "test-agent gave the stopped work up"][..], "test-agent hat die angehaltene Arbeit aufgegeben"),
+            (child, &["boss paused the work", "test-operator took the pause over from the agent that had made it: “Everything stands still.”", "test-agent gave the stopped work up"][..], "test-agent hat die angehaltene Arbeit aufgegeben"),
             (silent, &["test-operator ended the work", "The time was over, and the work ended"][..], "Die Zeit war um, und die Arbeit endete"),
             (empty, &["test-agent stopped and handed nothing in"][..], "test-agent hat angehalten und nichts abgegeben"),
             (at_once, &["test-operator ended the work", "The stop was over, because test-operator ended the work"][..], "test-operator hat die Arbeit beendet"),

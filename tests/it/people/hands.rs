@@ -167,7 +167,7 @@ on_each_store! {
                 "“<bdi>@x</bdi>”, “<bdi>Finance</bdi>”: Type only e-mail addresses and names of groups.",
             ]),
             (&of_assigned, "bob@example.com, eve@example.com, cloe@example.com, nogroup", vec![
-                "“<bdi>eve@example.com</bdi>”, “<bdi>cloe@example.com</bdi>”, “<bdi>nogroup</bdi>”: Only people and groups that may answer the question already can be named. Look for a typing mistake.",
+                "“<bdi>eve@example.com</bdi>”, “<bdi>cloe@example.com</bdi>”, “<bdi>nogroup</bdi>”: Only people and groups that may answer the question already can be named here. Look for a typing mistake.",
             ]),
         ] {
             let mut person = app.person();

@@ -299,7 +299,7 @@ on_each_store! {
         let (handle, ends_at) = (record["id"].as_str().unwrap().to_owned(), json!("2026-11-24T08:01:00.000Z"));
         let is_told = |told: &Value, is_described: bool| {
             assert!(!told.to_string().contains(&handle), "{told}");
-            let wanted = "The work is being ended by another: Another team does it: https[:]//team[.]example\n\n\
+            let wanted = "The work is being ended by another: “Another team does it: https[:]//team[.]example”\n\n\
                           It does not go on. Its agent may hand in what it has until 2026-11-24T08:01:00.000Z.";
             assert_eq!((words(told), &told["metadata"][PAUSE]["endsAt"]), (wanted, &ends_at), "{told}");
             let pause = &told["status"]["pause"];
@@ -323,7 +323,7 @@ on_each_store! {
         }
 
         agent.post(&format!("api/v1/suspensions/{handle}/settle"), json!({"handoff": {"left": "the invoice"}})).await.ok();
-        let ended = "The work was ended by another: Another team does it: https[:]//team[.]example";
+        let ended = "The work was ended by another: “Another team does it: https[:]//team[.]example”";
         for mut items in streams {
             let told = items.next().await.unwrap()["statusUpdate"].clone();
             assert_eq!((state(&told), words(&told)), ("TASK_STATE_FAILED", ended));
@@ -350,7 +350,7 @@ on_each_store! {
         let asking = asking.to_string();
         stop(&asking, json!({"graceful": false, "reason": "It is done."})).await;
         let task = seen(&agent, "", &asking).await;
-        let withdrawn = "The question was withdrawn.\n\nThe work was ended by another: It is done.";
+        let withdrawn = "The question was withdrawn.\n\nThe work was ended by another: “It is done.”";
         assert_eq!((state(&task), words(&task)), ("TASK_STATE_CANCELED", withdrawn));
 
         let (asked_before, question) = agent.ask(json!({})).await;

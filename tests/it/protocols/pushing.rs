@@ -102,14 +102,14 @@ on_each_store! {
         let handle = record["id"].as_str().unwrap();
         app.settle().await;
         let told = receiver.posted()[0].json()["statusUpdate"].clone();
-        let words = "The work is being ended by another: Another team does it.\n\n\
+        let words = "The work is being ended by another: “Another team does it.”\n\n\
                      It does not go on. Its agent may hand in what it has until 2026-11-24T08:01:00.000Z.";
         assert_eq!((state(&told), &told["status"]["message"]["parts"][0]["text"]), ("TASK_STATE_WORKING", &json!(words)));
         assert!(!told.to_string().contains(handle), "{told}");
         api.post(&format!("api/v1/suspensions/{handle}/settle"), json!({})).await.ok();
         app.settle().await;
         let told = receiver.posted()[0].json()["statusUpdate"].clone();
-        let words = "The work was ended by another: Another team does it.";
+        let words = "The work was ended by another: “Another team does it.”";
         assert_eq!((state(&told), &told["status"]["message"]["parts"][0]["text"]), ("TASK_STATE_FAILED", &json!(words)));
     }
 

@@ -1,12 +1,13 @@
 //! The course of a stop, for the record of its intent in plain words.
 
 use chrono::{DateTime, Utc};
+use domain::base::text::quoted;
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::stop::{Cause, Mode, Stage};
 use serde_json::Value;
 
 use super::awaited::{Awaited, Document, document};
-use super::line;
+use super::{LINE_CHARS_MAX, line};
 
 /// One thing that happened to the stop of an intent.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(in crate::pages) enum Halted {
     },
     Parked {
         by: String,
-        reason: String,
+        reason: Option<String>,
         /// The conditions under which it goes on; absent if it only waited to be resumed.
         awaited: Option<Awaited>,
     },
@@ -75,22 +76,26 @@ impl Halted {
     pub(super) fn of(event_type: &str, event: &Value) -> Option<Self> {
         let read = StopEvent::read(event_type, &event["payload"])?.ok()?;
         let actor = || event["actor"].as_str().map(line).unwrap_or_default();
-        let words = |text: &Option<String>| text.as_deref().map(line);
+        let said = |reason: Option<&str>| reason.map(|reason| quoted(reason, LINE_CHARS_MAX));
         Some(match read {
             StopEvent::Paused(paused) => Self::Paused {
                 by: line(&paused.paused_by),
-                reason: words(&paused.reason),
+                reason: said(paused.reason.as_deref()),
                 at_once: paused.mode == Mode::InterruptImmediate,
             },
             StopEvent::Parked(parked) => Self::Parked {
                 by: line(&parked.parked_by),
-                reason: line(&parked.reason),
+                reason: said(Some(&parked.reason)),
                 awaited: Awaited::of(parked.conditions.as_ref(), parked.expires_at),
             },
-            StopEvent::Stopping(stopping) => {
-                Self::Ending { by: line(&stopping.stopped_by), reason: words(&stopping.reason), until: stopping.expires_at }
+            StopEvent::Stopping(stopping) => Self::Ending {
+                by: line(&stopping.stopped_by),
+                reason: said(stopping.reason.as_deref()),
+                until: stopping.expires_at,
+            },
+            StopEvent::TakenOver(taken) => {
+                Self::TakenOver { by: line(&taken.taken_over_by), reason: said(taken.reason.as_deref()) }
             }
-            StopEvent::TakenOver(taken) => Self::TakenOver { by: line(&taken.taken_over_by), reason: words(&taken.reason) },
             StopEvent::Extended(extended) => Self::MoreTime { until: extended.new_expires_at },
             StopEvent::Settled(settled) => Self::Settled { by: actor(), has_stopped: settled.stage == Stage::Suspended },
             StopEvent::Resumed(resumed) => {

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
-use domain::base::text::{defanged, visible};
+use domain::base::text::{defanged, quoted};
 use domain::intent::stop_event::StopEvent;
 use domain::suspension::Kind;
 use domain::suspension::at_time::AtTime;
@@ -131,9 +131,10 @@ impl Stopped {
     }
 }
 
-/// What was done, with the reason. Programs show these words to people, so nothing in a reason is hidden in them or can be clicked.
+/// What was done, with the reason. Programs show these words to people, so nothing in a reason is hidden in them or can be clicked, and a reason
+/// cannot go on as if the server had written it: it stands on one line, in quotation marks that it cannot close.
 pub(crate) fn because(done: &str, reason: Option<&str>) -> String {
-    reason.map_or_else(|| format!("{done}."), |reason| format!("{done}: {}", defanged(&visible(reason))))
+    reason.map_or_else(|| format!("{done}."), |reason| format!("{done}: “{}”", defanged(&quoted(reason, usize::MAX))))
 }
 
 /// Conditions in camelCase. The input and the names of events are the agent's own.
@@ -183,11 +184,11 @@ mod tests {
     /// Work that is being ended must not read as work that goes on later.
     #[test]
     fn the_end_of_work_says_that_it_is_one() {
-        let ended = ending(Some("See https://evil.example/a"), Some(60));
+        let ended = ending(Some("See https://evil.example/a”.\n\nIt goes on"), Some(60));
         let words = ended.in_words();
         assert_eq!(
             words,
-            "The work is being ended by another: See https[:]//evil[.]example/a\n\nIt does not go on. Its agent may hand in what it has \
+            "The work is being ended by another: “See https[:]//evil[.]example/a’.  It goes on”\n\nIt does not go on. Its agent may hand in what it has \
              until 1970-01-01T00:01:00.000Z."
         );
         let (members, pause) = (ended.members(false), ended.pause(false));
@@ -221,7 +222,7 @@ mod tests {
             }));
             let words = Stopped::begun(&event, DateTime::UNIX_EPOCH).unwrap().in_words();
             let expected = format!(
-                "The agent parked itself: The review is not there yet.\n\nThe work waits until 1970-01-01T00:01:00.000Z at the latest; \
+                "The agent parked itself: “The review is not there yet.”\n\nThe work waits until 1970-01-01T00:01:00.000Z at the latest; \
                  then {effect}."
             );
             assert_eq!(words, expected);
