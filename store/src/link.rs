@@ -50,7 +50,7 @@ pub struct LinkView {
     /// Whether the recipient may answer: the question is assigned to the recipient, or to no one in particular, and the recipient is not
     /// kept out.
     pub may_answer: bool,
-    /// The addresses of the recipient and of the people whom the question names, as far as they are kept out as owners of the key that asked.
+    /// The addresses that may not answer because their people own the key that asked, among the recipient and the people in the question.
     pub kept_out: Vec<String>,
     /// Whether the recipient is kept from answering as the owner of the key that asked.
     pub owns_the_asker: bool,
@@ -74,8 +74,8 @@ pub struct LinkView {
 }
 
 impl LinkView {
-    /// The people to whom the question is assigned, in words, without those who are kept out; none if it is assigned to no one in particular.
-    /// If it is assigned only to people who are kept out, these are named: it is not open to all people.
+    /// The assignees of the question in words, without people who are kept out. The list is empty for a question without assignees. If all
+    /// assignees are people who are kept out, the list names them: the question is not open to all people.
     pub fn assigned_to(&self, language: Language) -> Vec<String> {
         let Some(assignees) = &self.question.assignees else { return Vec::new() };
         let mut left = assignees.clone();

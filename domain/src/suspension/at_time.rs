@@ -1,4 +1,4 @@
-//! What happens to parked work when its time is over, and the English sentence about it.
+//! The effect of the time of parked work, and the English words for it.
 
 use serde_json::Value;
 

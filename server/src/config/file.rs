@@ -103,13 +103,13 @@ pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
 /// address of a webhook. A file or an address that cannot be understood counts as one that holds a secret.
 pub fn holds_secret(path: &Path) -> bool {
     read_file(path).map_or(true, |file| {
-        file.smtp_url.as_ref().is_some_and(|url| mails_need_a_secret(url.expose_secret()))
+        file.smtp_url.as_ref().is_some_and(|url| mail_address_may_hold_secret(url.expose_secret()))
             || !file.channels.webhook.is_empty()
             || file.log.names_addresses()
             || file.wake.names_addresses()
             || file.events.holds_secret()
             || file.login.holds_secret()
-            || file.database_url.as_deref().is_some_and(database_needs_a_secret)
+            || file.database_url.as_deref().is_some_and(database_address_may_hold_secret)
     })
 }
 
@@ -129,7 +129,7 @@ pub fn secret_files(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether the address of a mail server may hold a secret: one that is mistyped may hold it at any place.
-fn mails_need_a_secret(url: &str) -> bool {
+fn mail_address_may_hold_secret(url: &str) -> bool {
     let is_plain = |url: Url| {
         let is_known = matches!(url.scheme(), "smtp" | "smtps") && url.has_host() && matches!(url.path(), "" | "/");
         let has_no_more = url.password().is_none() && url.fragment().is_none() && !url.username().contains('%');
@@ -138,8 +138,8 @@ fn mails_need_a_secret(url: &str) -> bool {
     !url.is_empty() && !Url::parse(url).is_ok_and(is_plain)
 }
 
-/// The same for the address of a database. The path of a file is none.
-fn database_needs_a_secret(url: &str) -> bool {
+/// Whether the address of a database may hold a secret. The path of a file of SQLite holds none.
+fn database_address_may_hold_secret(url: &str) -> bool {
     let is_plain = |address: Address| !address.has_password() && !url.contains('%');
     !url.starts_with("sqlite:") && !Address::parse(url).is_ok_and(is_plain)
 }
